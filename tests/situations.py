@@ -11,7 +11,7 @@ A file has its own `Place` (what can be done in one), a function for each situat
             yield found
 
     @pytest.mark.parametrize("name", SITUATIONS)
-    def test_what_a_person_reads(places, name):
+    def test_users_see_the_expected_verdict(places, name):
         check(SITUATIONS[name], places[name])
 """
 

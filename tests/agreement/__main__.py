@@ -1,10 +1,10 @@
-"""`python -m tests.agreement --cases 300 [--seed N] [--advice | --jobs | --racks | --spreads]`: plays cases that nobody has seen.
+"""`python -m tests.agreement --cases 300 [--seed N] [--advice | --jobs | --racks | --spreads]`: plays new random cases.
 
 Prints figures; with `--advice` those of the first advice for each misfit, taken on the cluster; with
 `--jobs` those of advice for gangs of Jobs and JobSets, `--only N` just one of them. With `--racks` the
-members and others share no rack, with `--spreads` they have two topology spread constraints: there we
-may not be able to tell more often. Ends with 1 when we are wrong of a case or cannot tell of more than one in twenty, and when advice is
-wrong or too rare.
+members and others share no rack, with `--spreads` they have two topology spread constraints: there we may
+not be able to tell more often. Ends with 1 when we are wrong of a case or cannot tell of more than one in
+twenty, and when advice is wrong or too rare.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def main() -> int:
     options.add_argument("--racks", action="store_true")
     options.add_argument("--spreads", action="store_true")
     options.add_argument("--only", type=int, help="with --jobs: the number of the one case to play")
-    given = options.parse_args()
+    arguments = options.parse_args()
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.settings")
     import django
 
@@ -38,21 +38,27 @@ def main() -> int:
     from tests.agreement.jobs import make_job_case
     from tests.controlplane.cluster import ControlPlane
 
-    print(f"seed {given.seed}", flush=True)
+    print(f"seed {arguments.seed}", flush=True)
     figures = Figures()
     with ControlPlane.start("1.37") as plane, Arena(plane.client) as arena:
-        if given.jobs:
-            numbers = range(given.cases) if given.only is None else [given.only]
-            return jobs_play.report(arena, [make_job_case(given.seed, at) for at in numbers])
-        if given.racks or given.spreads:
-            make = make_rack_case if given.racks else make_spreads_case
-            outcomes = list(compare(arena, [make(given.seed, at) for at in range(given.cases)]))
-            wrong = [one for one in outcomes if one.outcome is Outcome.WRONG]
-            pairs = Counter(f"{one.played.judgement}: {one.outcome}" for one in outcomes)
+        if arguments.jobs:
+            numbers = range(arguments.cases) if arguments.only is None else [arguments.only]
+            return jobs_play.report(
+                arena, [make_job_case(arguments.seed, number) for number in numbers]
+            )
+        if arguments.racks or arguments.spreads:
+            make = make_rack_case if arguments.racks else make_spreads_case
+            outcomes = list(
+                compare(arena, [make(arguments.seed, index) for index in range(arguments.cases)])
+            )
+            wrong = [outcome for outcome in outcomes if outcome.outcome is Outcome.WRONG]
+            pairs = Counter(
+                f"{outcome.played.judgement}: {outcome.outcome}" for outcome in outcomes
+            )
             print(*pairs.items(), *wrong, sep="\n")
             return 1 if wrong else 0
-        cases = make_cases(given.seed, given.cases)
-        if given.advice:
+        cases = make_cases(arguments.seed, arguments.cases)
+        if arguments.advice:
             return advice_play.report(arena, list(cases))
         for result in compare(arena, cases):
             figures.results.append(result)

@@ -1,7 +1,7 @@
-"""Advice on drawn cases: who could be suspended there, and what a case is like once advice is taken.
+"""Advice on drawn cases: its candidates for suspension, and the case after advice was followed.
 
-The running pods of a case are gangs by their number on the node: `…-r0` of all nodes is one, `…-r1`
-the next. A changed case is plain numbers again, for the reckoning as well as for the cluster.
+The running pods of a case are gangs by their number on the node: `…-r0` of all nodes is one, `…-r1` the
+next. A changed case is plain numbers again, for the reckoning as well as for the cluster.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _CORDON = {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}
 
 
 class Misfits:
-    """One look with the gangs that run there: the units that advice is asked for."""
+    """A snapshot with its running gangs: the units that advice is computed for."""
 
     def __init__(self, look: Look) -> None:
         """Decode the look."""
@@ -45,13 +45,13 @@ class Misfits:
         return replace(unit, placing=placing_of(unit))
 
 
-def room_with_gangs(look: Look) -> ClusterCapacity:
-    """Return what is free, and the gangs that run there."""
+def room_with_gangs(snapshot: Look) -> ClusterCapacity:
+    """Return the free capacity and the running gangs."""
     usage = Usage()
-    for obj in look.nodes:
+    for obj in snapshot.nodes:
         usage.put_node(model(NODE, obj))
     uids: dict[str, list[str]] = {}
-    for obj in look.pods:
+    for obj in snapshot.pods:
         # Those that wait are put as well: their rules say who counts.
         pod: Pod = model(POD, obj)
         usage.put_pod(pod)
@@ -65,7 +65,7 @@ def room_with_gangs(look: Look) -> ClusterCapacity:
 
 
 def is_running_pod(obj: Json) -> bool:
-    """Whether a pod is one of those that were there before the gang, and no member."""
+    """True for a pod that existed before the gang and is not a member."""
     return "schedulingGroup" not in obj["spec"] and "ownerReferences" not in obj["metadata"]
 
 
@@ -74,12 +74,12 @@ def _gang_of(pod: Pod) -> str:
     return f"{case}-g{place.removeprefix('r')}"
 
 
-# What a case is like then
+# The case afterwards
 
 
-def first_change(found: Sequence[Advice]) -> Advice:
-    """Return the first advice with which somebody does something, else the first."""
-    return next((one for one in found if harm_of(one.change) is not Harm.NOTHING), found[0])
+def first_change(result: Sequence[Advice]) -> Advice:
+    """Return the first advice with a manual step, else the first."""
+    return next((item for item in result if harm_of(item.change) is not Harm.NOTHING), result[0])
 
 
 def is_plain_wait(advice: Advice) -> bool:
@@ -102,9 +102,9 @@ def taken(case: Case, advice: Advice, *, half: bool = False) -> Case | None:
         case = emptied(case)
     if advice.change is AdviceKind.QUORUM:
         assert advice.count is not None
-        less = case.quorum - advice.count
+        reduction = case.quorum - advice.count
         if half:
-            return replace(case, quorum=case.quorum - less // 2) if less > 1 else None
+            return replace(case, quorum=case.quorum - reduction // 2) if reduction > 1 else None
         return replace(case, quorum=advice.count)
     if half:
         return None
@@ -147,16 +147,18 @@ def _shrunk(node: NodeSpec, free: Mapping[str, int]) -> NodeSpec:
     """Return a node on whose pods exactly that much less is spent; ports and sets stay taken."""
     if not any(free.values()):
         return node
-    spent = [sum(of) for of in zip(*(ask.amounts for ask in node.runs), strict=True)]
-    # What is not whole MiB stays taken: half must not become more than half.
+    spent = [sum(of) for of in zip(*(run.amounts for run in node.runs), strict=True)]
+    # Parts of a MiB stay used: half must not become more than half.
     gone = (free.get("cpu", 0), free.get("memory", 0) // MIB, free.get("nvidia.com/gpu", 0))
-    left = [have - less for have, less in zip(spent, gone, strict=True)]
-    assert all(amount >= 0 for amount in left), f"more is to be freed than is taken: {node}, {free}"
+    remaining = [have - less for have, less in zip(spent, gone, strict=True)]
+    assert all(amount >= 0 for amount in remaining), (
+        f"more is to be freed than is taken: {node}, {free}"
+    )
     keep = node.runs[: len(node.runs) - free.get(PODS, 0)]
     if not keep:
         return replace(node, runs=())
-    marked = [replace(ask, cpu=0, memory=0, gpus=0, init=0) for ask in keep]
-    marked[0] = replace(marked[0], cpu=left[0], memory=left[1], gpus=left[2])
+    marked = [replace(request, cpu=0, memory=0, gpus=0, init=0) for request in keep]
+    marked[0] = replace(marked[0], cpu=remaining[0], memory=remaining[1], gpus=remaining[2])
     return replace(node, runs=tuple(marked))
 
 
@@ -171,11 +173,16 @@ def _without(case: Case, advice: Advice, *, half: bool) -> Case | None:
             replace(node, cordoned=node.cordoned and node.name not in named) for node in case.nodes
         )
         return replace(case, nodes=nodes)
-    gone = {int(name.rpartition("-g")[2]) for name in named}
+    removed = {int(name.rpartition("-g")[2]) for name in named}
     return replace(
         case,
         nodes=tuple(
-            replace(node, runs=tuple(ask for at, ask in enumerate(node.runs) if at not in gone))
+            replace(
+                node,
+                runs=tuple(
+                    request for index, request in enumerate(node.runs) if index not in removed
+                ),
+            )
             for node in case.nodes
         ),
     )

@@ -1,4 +1,4 @@
-"""What became of the first advice for many misfits."""
+"""Outcomes of the first advice for many misfits."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ ADVISED_AT_LEAST, FREED_AT_LEAST = 0.8, 0.95
 
 
 class End(StrEnum):
-    """What became of a gang whose first advice was taken."""
+    """Outcome of a gang whose first advice was followed."""
 
     NONE = "no advice"
     FREED = "freed"
     ORDER = "freed, but the scheduler's order misses the placement"
-    """It places the very same pods when each is told its node."""
+    """The scheduler places the very same pods if each is assigned its node."""
     MISSED = "not freed"
     HALF = "half of it is enough"
 
@@ -46,17 +46,17 @@ class Tried:
 
 def lines(tried: Sequence[Tried]) -> Iterator[str]:
     """Yield the figures, one on a line."""
-    advised = [one for one in tried if one.advice is not None]
+    advised = [item for item in tried if item.advice is not None]
     yield f"misfits                     {len(tried)}"
     yield f"with advice                 {len(advised)} ({_share(len(advised), len(tried))})"
-    changes = sorted({one.advice.change for one in advised if one.advice is not None})
+    changes = sorted({item.advice.change for item in advised if item.advice is not None})
     for change in changes:
-        count = sum(one.advice is not None and one.advice.change is change for one in advised)
+        count = sum(item.advice is not None and item.advice.change is change for item in advised)
         yield f"  first is to {change:<15} {count}"
     for end in (End.FREED, End.ORDER, End.MISSED, End.HALF):
-        count = sum(one.end is end for one in advised)
+        count = sum(item.end is end for item in advised)
         yield f"{end:<27} {count} ({_share(count, len(advised))})"
-    yield f"halved before               {sum(one.was_halved for one in advised)}"
+    yield f"halved before               {sum(item.was_halved for item in advised)}"
 
 
 def _share(part: int, whole: int) -> str:
@@ -64,16 +64,16 @@ def _share(part: int, whole: int) -> str:
 
 
 def misses(tried: Iterable[Tried]) -> list[Tried]:
-    """Return what was tried and did not do as it says, explained by the scheduler's order or not."""
-    return [one for one in tried if one.end in (End.ORDER, End.MISSED, End.HALF)]
+    """Return the advice that did not work as described, explained by the scheduler's order or not."""
+    return [item for item in tried if item.end in (End.ORDER, End.MISSED, End.HALF)]
 
 
 def faults(tried: Sequence[Tried], results: Sequence[Result]) -> list[str]:
-    """Return what must not be: advice that is wrong, and too much that does not free by itself."""
-    found = [str(one) for one in tried if one.end in (End.MISSED, End.HALF)]
-    found += [str(one) for one in results if one.outcome is Outcome.WRONG]
-    advised = [one for one in tried if one.advice is not None]
-    freed = sum(one.end is End.FREED for one in advised)
+    """Return the failures: wrong advice, and too much advice that does not free itself."""
+    found = [str(item) for item in tried if item.end in (End.MISSED, End.HALF)]
+    found += [str(result) for result in results if result.outcome is Outcome.WRONG]
+    advised = [item for item in tried if item.advice is not None]
+    freed = sum(item.end is End.FREED for item in advised)
     if freed < floor(FREED_AT_LEAST * len(advised)):  # of a few one may meet the scheduler's order
         found.append(f"the first advice frees {_share(freed, len(advised))}: too few")
     return found
@@ -81,7 +81,7 @@ def faults(tried: Sequence[Tried], results: Sequence[Result]) -> list[str]:
 
 def too_rare(tried: Sequence[Tried]) -> list[str]:
     """Return that too few of the misfits get advice, if so."""
-    advised = sum(one.advice is not None for one in tried)
+    advised = sum(item.advice is not None for item in tried)
     if advised >= ADVISED_AT_LEAST * len(tried):
         return []
     return [f"advice for {_share(advised, len(tried))} of the misfits: too few"]

@@ -1,8 +1,8 @@
 """Advice taken on a real cluster: half of it first, which must not be enough, then all of it.
 
-What the arithmetic says of a case is tried by the real scheduler, on the very nodes on which it
-refused the gang. Half is tried with the gang made anew, so that the refusal is a fresh one; for all
-of it the gang that waits stays where it is, unless the advice says that it has to be made anew.
+The real scheduler tries the result of the arithmetic, on the very nodes on which it refused the gang. Half
+is tried with the gang made anew, so that the refusal is a fresh one; for all of it the gang that waits
+stays where it is, unless the advice says that it has to be made anew.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from tests.agreement.ours import Reading, ours
 from tests.controlplane.client import Json, wait
 
 PLACED_WITHIN_SECONDS = 30.0
-"""The scheduler waits up to 10 s before it tries once more what it has refused often."""
+"""The scheduler waits up to 10 s before it retries a gang it has refused often."""
 
 
 @dataclass(frozen=True)
@@ -42,9 +42,9 @@ class _Try:
 
     @property
     def then(self) -> Case:
-        found = taken(self.case, self.advice)
-        assert found is not None
-        return found
+        result = taken(self.case, self.advice)
+        assert result is not None
+        return result
 
     @property
     def half(self) -> Case | None:
@@ -61,7 +61,7 @@ def play(arena: Arena, cases: Sequence[Case]) -> Iterator[tuple[list[Result], li
     """Play the cases a batch at a time; yield each batch's results, and its misfits as tried."""
     for start in range(0, len(cases), BATCH):
         batch = cases[start : start + BATCH]
-        # What a batch made stays until somebody asks for more.
+        # Objects of a batch stay until the next batch.
         results = list(islice(compare(arena, batch), len(batch)))
         yield results, _taken_up(arena, results)
         arena.clear()
@@ -69,71 +69,73 @@ def play(arena: Arena, cases: Sequence[Case]) -> Iterator[tuple[list[Result], li
 
 def _taken_up(arena: Arena, results: Iterable[Result]) -> list[Tried]:
     misfits = [
-        one
-        for one in results
-        if one.played.judgement is Judgement.REFUSED and one.ours.answer is FitAnswer.NO
+        misfit
+        for misfit in results
+        if misfit.played.judgement is Judgement.REFUSED and misfit.ours.answer is FitAnswer.NO
     ]
-    found: list[Tried] = []
+    result: list[Tried] = []
     tries: list[_Try] = []
     # All looks of a batch share their nodes and pods.
     reading = Misfits(misfits[0].played.after) if misfits else None
-    for one in misfits:
-        advice = advise(reading.unit(one.played.after.group)) if reading is not None else ()
+    for misfit in misfits:
+        advice = advise(reading.unit(misfit.played.after.group)) if reading is not None else ()
         if advice:
-            tries.append(_Try(one, first_change(advice)))
+            tries.append(_Try(misfit, first_change(advice)))
         else:
-            found.append(Tried(one.played.case, None, End.NONE, words=one.ours.why))
-    return [*found, *_played(Stage(arena), tries)]
+            result.append(Tried(misfit.played.case, None, End.NONE, words=misfit.ours.why))
+    return [*result, *_played(Stage(arena), tries)]
 
 
 def _played(stage: Stage, tries: Sequence[_Try]) -> Iterator[Tried]:
-    enough = _halves(stage, [one for one in tries if one.half is not None])
-    stage.each(lambda one: stage.take(one.half or one.case, one.then, one.advice.method), tries)
-    placed = stage.placed({one.case.name: one.then.quorum for one in tries})
-    for one in tries:
-        if one.case.name in enough:
-            yield one.tried(End.HALF, enough[one.case.name])
-        elif one.case.name in placed:
-            yield one.tried(End.FREED, placed[one.case.name])
-    yield from _pinned(stage, [one for one in tries if one.case.name not in {*enough, *placed}])
+    enough = _halves(stage, [item for item in tries if item.half is not None])
+    stage.each(
+        lambda item: stage.take(item.half or item.case, item.then, item.advice.method), tries
+    )
+    placed = stage.placed({item.case.name: item.then.quorum for item in tries})
+    for item in tries:
+        if item.case.name in enough:
+            yield item.tried(End.HALF, enough[item.case.name])
+        elif item.case.name in placed:
+            yield item.tried(End.FREED, placed[item.case.name])
+    yield from _pinned(stage, [item for item in tries if item.case.name not in {*enough, *placed}])
 
 
 def _halves(stage: Stage, tries: Sequence[_Try]) -> dict[str, str]:
     """Take half of each; return the gangs that the scheduler places already."""
 
-    def take(one: _Try) -> None:
-        assert one.half is not None
-        stage.arena.remove_gang(one.case)
-        stage.take(one.case, one.half, None, gang=False)
-        stage.make_gang(one.half)
+    def take(item: _Try) -> None:
+        assert item.half is not None
+        stage.arena.remove_gang(item.case)
+        stage.take(item.case, item.half, None, gang=False)
+        stage.make_gang(item.half)
 
     stage.each(take, tries)
-    quorums = {one.case.name: one.half.quorum for one in tries if one.half is not None}
-    said = stage.arena.judge_all(quorums) if tries else {}
+    quorums = {item.case.name: item.half.quorum for item in tries if item.half is not None}
+    message = stage.arena.judge_all(quorums) if tries else {}
     return {
         name: f"{judgement}: {words}"
-        for name, (judgement, words) in said.items()
+        for name, (judgement, words) in message.items()
         if judgement is not Judgement.REFUSED
     }
 
 
 def _pinned(stage: Stage, tries: Iterable[_Try]) -> Iterator[Tried]:
-    """Let the scheduler try what it still refuses as we would place it."""
-    said, placements = {}, []
+    """Let the scheduler try our placement of a gang it still refuses."""
+    message, placements = {}, []
     waiting = []
-    for one in tries:
-        look, said[one.case.name] = stage.look(one.case.name)
-        mine = ours(Reading(look), look.group)
+    for item in tries:
+        read, message[item.case.name] = stage.look(item.case.name)
+        mine = ours(Reading(read), read.group)
         if mine.answer is FitAnswer.YES:
-            waiting.append(one)
-            placements.append((one.then, mine.placement))
+            waiting.append(item)
+            placements.append((item.then, mine.placement))
         else:
-            yield one.tried(End.MISSED, f"ours then: {mine.why}; {said[one.case.name]}")
+            yield item.tried(End.MISSED, f"ours then: {mine.why}; {message[item.case.name]}")
     judged = stage.arena.try_pinned(placements)
-    for one in waiting:
-        judgement, words = judged[one.case.name]
+    for item in waiting:
+        judgement, words = judged[item.case.name]
         end = End.ORDER if judgement is Judgement.FITS else End.MISSED
-        yield one.tried(end, f"{said[one.case.name]}; pinned: {judgement}: {words}")
+        yield item.tried(end, f"{message[item.case.name]}; pinned: {judgement}: {words}")
 
 
 class Stage:
@@ -180,22 +182,22 @@ class Stage:
         )
         self._client.create_all([*objects.members(case, ns, run), objects.group(case, ns, run)])
 
-    def _run(self, now: Case, then: Case) -> None:
+    def _run(self, now: Case, later: Case) -> None:
         """Put the smaller pods beside the larger ones before these go: never is more room free."""
         ns, run = self.arena.namespace, self.arena.run
         differ = [
             (before, after)
-            for before, after in zip(now.nodes, then.nodes, strict=True)
+            for before, after in zip(now.nodes, later.nodes, strict=True)
             if before.runs != after.runs
         ]
-        made = objects.running_pods(
-            replace(then, nodes=tuple(after for _, after in differ)), ns, run
+        created = objects.running_pods(
+            replace(later, nodes=tuple(after for _, after in differ)), ns, run
         )
         tag = secrets.token_hex(2)
-        for pod in made:
+        for pod in created:
             pod["metadata"]["name"] += f"-{tag}"
         gone = [name for before, _ in differ for name in self._runs_of(before)]
-        self._client.create_all(made)
+        self._client.create_all(created)
         for name in gone:
             self._client.delete("v1", "Pod", name, ns, grace=0)
 
@@ -205,52 +207,52 @@ class Stage:
         )
         return [pod["metadata"]["name"] for pod in pods if is_running_pod(pod)]
 
-    def _mend_gang(self, now: Case, then: Case) -> None:
+    def _mend_gang(self, now: Case, later: Case) -> None:
         ns = self.arena.namespace
-        if now.quorum != then.quorum:
-            body: Json = {"spec": {"schedulingPolicy": {"gang": {"minCount": then.quorum}}}}
+        if now.quorum != later.quorum:
+            body: Json = {"spec": {"schedulingPolicy": {"gang": {"minCount": later.quorum}}}}
             self._client.patch(GANGS, "PodGroup", now.name, body, ns)
-        if now.pod_sets == then.pod_sets:
+        if now.pod_sets == later.pod_sets:
             return
-        for made in objects.members(then, ns, self.arena.run):
-            name = made["metadata"]["name"]
+        for member in objects.members(later, ns, self.arena.run):
+            name = member["metadata"]["name"]
             pod = self._client.get("v1", "Pod", name, ns)
-            more = [*pod["spec"].get("tolerations", ()), *made["spec"]["tolerations"]]
-            self._client.patch("v1", "Pod", name, {"spec": {"tolerations": more}}, ns)
+            extra = [*pod["spec"].get("tolerations", ()), *member["spec"]["tolerations"]]
+            self._client.patch("v1", "Pod", name, {"spec": {"tolerations": extra}}, ns)
 
     def placed(self, quorums: dict[str, int]) -> dict[str, str]:
-        """Wait for the quorum of each to be bound; return what is said of those that are."""
+        """Wait until the quorum of each is bound. Return the messages about those that are."""
         give_up_at = time.monotonic() + PLACED_WITHIN_SECONDS
         while quorums:
-            said = self.arena.spoken(quorums)
-            found = {
-                name: one[1]
-                for name, one in said.items()
-                if one is not None and one[0] is Judgement.FITS
+            message = self.arena.spoken(quorums)
+            result = {
+                name: item[1]
+                for name, item in message.items()
+                if item is not None and item[0] is Judgement.FITS
             }
-            if len(found) == len(quorums) or time.monotonic() > give_up_at:
-                return found
+            if len(result) == len(quorums) or time.monotonic() > give_up_at:
+                return result
             time.sleep(0.5)
         return {}
 
     def look(self, group: str) -> tuple[Look, str]:
-        """Return the cluster as it is, and what the scheduler says of a group."""
+        """Return the current cluster and the scheduler's message about a group."""
         client, ns = self._client, self.arena.namespace
-        found = client.get(GANGS, "PodGroup", group, ns)
+        result = client.get(GANGS, "PodGroup", group, ns)
         said = self.arena.spoken({group: 10**6})[group]
         words = said[1] if said is not None else "the scheduler has not spoken"
-        return Look(client.list("v1", "Node"), client.list("v1", "Pod", ns), found), words
+        return Look(client.list("v1", "Node"), client.list("v1", "Pod", ns), result), words
 
 
 def report(arena: Arena, cases: Sequence[Case]) -> int:
     """Play the cases; print disagreements, misses and figures; return 1 for a fault, else 0."""
     results: list[Result] = []
     tried: list[Tried] = []
-    for played, more in play(arena, cases):
+    for played, extra in play(arena, cases):
         results += played
-        tried += more
-        for told in (*Figures(played).disagreements, *misses(more)):
-            print(told, flush=True)
-    found = [*faults(tried, results), *too_rare(tried)]
-    print(*Figures(results).lines(), *lines(tried), *found, sep="\n")
-    return 1 if found else 0
+        tried += extra
+        for verdicts in (*Figures(played).disagreements, *misses(extra)):
+            print(verdicts, flush=True)
+    result = [*faults(tried, results), *too_rare(tried)]
+    print(*Figures(results).lines(), *lines(tried), *result, sep="\n")
+    return 1 if result else 0

@@ -32,7 +32,7 @@ BATCH = "batch/v1"
 STANDS_SECONDS = 4.0
 """How long a gang must still wait after half of the advice; the scheduler tries it at once."""
 _SERVED = {(1, 37): "v1beta1", (1, 36): "v1alpha2"}
-_JOBS = next(one.resource for one in owner_kinds() if one.resource.key == "jobs.batch")
+_JOBS = next(kind.resource for kind in owner_kinds() if kind.resource.key == "jobs.batch")
 _GROUPS = next(
     resource
     for grouping in grouping_apis()
@@ -65,24 +65,24 @@ class Scene:
 
     def make_nodes(self, **rooms: Room) -> None:
         """Make its nodes, called `a`, `b`, …"""
-        made = []
+        created = []
         for name, room in rooms.items():
             own = room.copy()
             own["labels"] = {**room.get("labels", {}), **self.where}
-            made.append(node(self.node(name), **own))
-        make_nodes(self.client, made)
+            created.append(node(self.node(name), **own))
+        make_nodes(self.client, created)
 
     def clear(self) -> None:
         """Take its nodes away."""
-        for one in self.client.list("v1", "Node", labels=f"{POOL}={self.namespace}"):
-            self.client.delete("v1", "Node", one["metadata"]["name"])
+        for obj in self.client.list("v1", "Node", labels=f"{POOL}={self.namespace}"):
+            self.client.delete("v1", "Node", obj["metadata"]["name"])
 
     def pods(self, of: str = "run") -> list[Json]:
         """Return the pods of a Job."""
-        found = self.client.list(
+        result = self.client.list(
             "v1", "Pod", self.namespace, labels=f"batch.kubernetes.io/job-name={of}"
         )
-        return [pod for pod in found if "deletionTimestamp" not in pod["metadata"]]
+        return [pod for pod in result if "deletionTimestamp" not in pod["metadata"]]
 
     def bound(self, of: str = "run") -> int:
         """Return how many of its pods have a node."""
@@ -97,9 +97,9 @@ class Scene:
         )
 
     def words(self) -> list[str]:
-        """Return what the scheduler says of the groups here."""
+        """Return the scheduler's messages about the groups here."""
         groups = self.client.list(self.groups, "PodGroup", self.namespace)
-        return [str((one.get("status") or {}).get("conditions")) for one in groups]
+        return [str((group.get("status") or {}).get("conditions")) for group in groups]
 
     def wait_refused(self, pods: int) -> None:
         """Return when the scheduler has refused that many pods of the gang."""
@@ -108,17 +108,17 @@ class Scene:
             refused = [
                 pod
                 for pod in self.pods()
-                for one in pod.get("status", {}).get("conditions") or ()
-                if one["type"] == "PodScheduled" and one.get("reason") == "Unschedulable"
+                for item in pod.get("status", {}).get("conditions") or ()
+                if item["type"] == "PodScheduled" and item.get("reason") == "Unschedulable"
             ]
             groups = self.client.list(self.groups, "PodGroup", self.namespace)
-            said = [one.get("status", {}).get("conditions") for one in groups]
-            return len(self.pods()) >= pods and (bool(refused) or any(said))
+            message = [group.get("status", {}).get("conditions") for group in groups]
+            return len(self.pods()) >= pods and (bool(refused) or any(message))
 
         wait(look, what=f"the gang of {self.namespace} to be refused")
 
     def still_waits(self) -> None:
-        """Assert that nobody gets a node for a while."""
+        """Assert that no pod gets a node for a while."""
         give_up_at = time.monotonic() + STANDS_SECONDS
         while time.monotonic() < give_up_at:
             assert not self.bound(), f"{self.namespace}: half is enough"
@@ -159,13 +159,13 @@ class Scene:
         return replace(unit, placing=placing_of(unit))
 
 
-def _room(nodes: Iterable[Node], things: Sequence[Pod | Owner | Group]) -> ClusterCapacity:
+def _room(nodes: Iterable[Node], items: Sequence[Pod | Owner | Group]) -> ClusterCapacity:
     graph = OwnershipGraph()
-    usage = NodeUsageTracker(graph, {one.meta.ref.uid: one.meta.ref for one in things}.get)
-    for one in nodes:
-        usage.put(one)
-    for thing in things:
-        graph.put(thing)
-        if not isinstance(thing, Group):
-            usage.put(thing)
+    usage = NodeUsageTracker(graph, {item.meta.ref.uid: item.meta.ref for item in items}.get)
+    for item in nodes:
+        usage.put(item)
+    for obj in items:
+        graph.put(obj)
+        if not isinstance(obj, Group):
+            usage.put(obj)
     return usage.capacity("")

@@ -1,4 +1,4 @@
-"""Cases on a real control plane: made, left to its scheduler, judged, and cleared away.
+"""Cases on a real control plane: created, scheduled, judged and deleted.
 
     with Arena(plane.client) as arena:
         for batch in arena.play(cases):
@@ -6,7 +6,7 @@
                 played.judgement, played.before, played.after
 
 All cases of a call play at once, each on nodes of its own. The PodGroups come last: without them the
-scheduler tries nothing, so `before` holds every pod as it waits, and the first try sees all of them.
+scheduler tries no pod, so `before` holds every pod as it waits, and the first try sees all of them.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ Thing = TypeVar("Thing")
 
 
 class Judgement(StrEnum):
-    """What the scheduler did."""
+    """Result of the scheduler."""
 
     FITS = "fits"
     """The quorum is bound."""
     REFUSED = "does not fit"
-    """The group says False/Unschedulable, and nobody is bound."""
+    """The group is False/Unschedulable, and no pod is bound."""
     ODD = "odd"
-    """Neither; `words` say what there is."""
+    """Neither. `words` describe the state."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class Played:
     words: str
     """The group's condition and the most telling text of a pod."""
     before: Look
-    """Before the first try: the gang is there and nobody has a node."""
+    """State before the first attempt: the gang exists, and no pod has a node."""
     after: Look
     """When the scheduler had spoken."""
 
@@ -92,13 +92,14 @@ class Arena:
             self._pool.shutdown()
 
     def play(self, cases: Iterable[Case]) -> Iterator[list[Played]]:
-        """Yield the cases as played, fifty at a time; what they made stays until the next are asked for.
+        """Yield the cases as played, fifty at a time. Their objects stay until the next batch.
 
-        So whoever reads a case may try things on its nodes (`advice applied to the cluster`).
+        So the caller may try further steps on its nodes (`advice applied to the cluster`).
+
         """
-        left = list(cases)
-        while left:
-            batch, left = left[:BATCH], left[BATCH:]
+        remaining = list(cases)
+        while remaining:
+            batch, remaining = remaining[:BATCH], remaining[BATCH:]
             yield self._play(batch)
             self.clear()
 
@@ -108,38 +109,39 @@ class Arena:
             self.client,
             [node for case in batch for node in objects.node_objects(case, run)],
         )
-        made = [objects.running_pods(case, ns, run) for case in batch]
-        made += [objects.members(case, ns, run) for case in batch]
+        created = [objects.running_pods(case, ns, run) for case in batch]
+        created += [objects.members(case, ns, run) for case in batch]
         # The members of a case one after the other: the scheduler tries them in this order.
-        self._each(self.client.create_all, made)
+        self._each(self.client.create_all, created)
         groups = [objects.group(case, ns, run) for case in batch]
-        asked = [self.client.create(group, dry_run=True) for group in groups]
+        requested = [self.client.create(group, dry_run=True) for group in groups]
         nodes, pods = self._nodes(), self._pods()
-        before = [Look(nodes, pods, group) for group in asked]
+        before = [Look(nodes, pods, group) for group in requested]
         self._each(self.client.create, groups)
         judged = self.judge_all({case.name: case.quorum for case in batch})
         nodes, pods = self._nodes(), self._pods()
         known = {group["metadata"]["name"]: group for group in self._groups()}
         return [
-            Played(case, ns, *judged[case.name], then, Look(nodes, pods, known[case.name]))
-            for case, then in zip(batch, before, strict=True)
+            Played(case, ns, *judged[case.name], earlier, Look(nodes, pods, known[case.name]))
+            for case, earlier in zip(batch, before, strict=True)
         ]
 
     # Judging
 
     def judge_all(self, quorums: Mapping[str, int]) -> dict[str, tuple[Judgement, str]]:
-        """Wait until the scheduler has spoken of all groups (name → quorum) and stands by it.
+        """Wait until the scheduler has a stable answer for all groups (name → quorum).
 
-        Where all of them fit there is nothing to stand by: who is bound stays bound.
+        If all of them fit, no waiting is needed: bound pods stay bound.
+
         """
         give_up_at = time.monotonic() + SPEAK_SECONDS
         spoken = self.spoken(quorums)
         while time.monotonic() < give_up_at:
             time.sleep(LOOK_AGAIN)
             spoken = self.spoken(quorums)
-            if all(one is not None for one in spoken.values()):
+            if all(item is not None for item in spoken.values()):
                 break
-        if not all(one is not None and one[0] is Judgement.FITS for one in spoken.values()):
+        if not all(item is not None and item[0] is Judgement.FITS for item in spoken.values()):
             time.sleep(SETTLE_SECONDS)
             spoken = self.spoken(quorums)
         return {
@@ -148,7 +150,7 @@ class Arena:
         }
 
     def spoken(self, quorums: Mapping[str, int]) -> dict[str, tuple[Judgement, str] | None]:
-        """Return what it says of these groups by now, None of those it has not tried."""
+        """Return its current messages about these groups, None for untried ones."""
         conditions = {
             group["metadata"]["name"]: (group.get("status", {}).get("conditions") or [{}])[0]
             for group in self._groups()
@@ -166,30 +168,33 @@ class Arena:
     def try_pinned(
         self, placements: Iterable[tuple[Case, Mapping[str, str]]]
     ) -> dict[str, tuple[Judgement, str]]:
-        """Let the scheduler itself place the gangs as it is told (pod → node): are these placements?
+        """Let the scheduler place the gangs with assigned nodes (pod → node), to check these placements.
 
-        Return what it did and says by the name of the case. The cases' own gangs go away before; they
-        must not have been placed.
+        Return its results and messages by the name of the case. The cases' own gangs are deleted first.
+        They must not have been placed.
+
         """
         pinned = {case.name: self._pinned(case, placement) for case, placement in placements}
         if not pinned:
             return {}
         self._each(self.client.create_all, pinned.values())
-        groups = {name: made[-1]["metadata"]["name"] for name, made in pinned.items()}
-        said = self.judge_all({groups[name]: len(made) - 1 for name, made in pinned.items()})
-        return {name: said[group] for name, group in groups.items()}
+        groups = {name: created[-1]["metadata"]["name"] for name, created in pinned.items()}
+        message = self.judge_all(
+            {groups[name]: len(created) - 1 for name, created in pinned.items()}
+        )
+        return {name: message[group] for name, group in groups.items()}
 
     def _pinned(self, case: Case, placement: Mapping[str, str]) -> list[Json]:
         """Take the gang of a case away; return what pins it to its nodes: its members, and the group."""
         ns = self.namespace
-        made = objects.pinned(
+        created = objects.pinned(
             case, objects.members(case, ns, self.run), placement, f"p{secrets.token_hex(2)}"
         )
         self.remove_gang(case)
-        name = made[0]["spec"]["schedulingGroup"]["podGroupName"]
-        group = podgroup(name, ns, gang=len(made))
+        name = created[0]["spec"]["schedulingGroup"]["podGroupName"]
+        group = podgroup(name, ns, gang=len(created))
         group["metadata"]["labels"] = {objects.RUN: self.run, objects.POOL: case.name}
-        return [*made, group]
+        return [*created, group]
 
     def remove_gang(self, case: Case) -> None:
         """Take the members and the group of a case away; what runs on its nodes stays."""
@@ -208,8 +213,8 @@ class Arena:
     def _groups(self) -> list[Json]:
         return self.client.list(GANGS, "PodGroup", self.namespace)
 
-    def _each(self, do: Callable[[Thing], object], things: Iterable[Thing]) -> None:
-        list(self._pool.map(do, things))
+    def _each(self, do: Callable[[Thing], object], items: Iterable[Thing]) -> None:
+        list(self._pool.map(do, items))
 
     def _delete_pods(self, labels: str) -> None:
         self.client.request(
@@ -232,8 +237,8 @@ class Arena:
 
 def _judgement(condition: Json, pods: Sequence[Json], quorum: int) -> tuple[Judgement, str] | None:
     bound = sum(bool(pod["spec"].get("nodeName")) for pod in pods)
-    said = f"{condition.get('reason', '')}: {condition.get('message', '')}"
-    words = " | ".join([said, *sorted(set(_texts(pods)))])
+    message = f"{condition.get('reason', '')}: {condition.get('message', '')}"
+    words = " | ".join([message, *sorted(set(_texts(pods)))])
     if bound >= quorum:
         return Judgement.FITS, words
     if condition.get("status") != "False":

@@ -11,7 +11,7 @@ PORT = 7077
 
 @dataclass(frozen=True)
 class Ask:
-    """What one pod asks for."""
+    """Requests of one pod."""
 
     cpu: int = 0
     """Thousandths of a core."""
@@ -129,5 +129,5 @@ class Case:
 
     @property
     def is_mixed(self) -> bool:
-        """Members differ in what they ask for."""
-        return len({one.needs for one in self.pod_sets if one.count}) > 1
+        """Members have different requests."""
+        return len({pod_set.needs for pod_set in self.pod_sets if pod_set.count}) > 1

@@ -19,13 +19,13 @@ from tests.controlplane.cluster import ControlPlane
 @pytest.fixture
 def arena(controlplane_137: ControlPlane) -> Iterator[Arena]:
     """Where cases play, cleared afterwards."""
-    with Arena(controlplane_137.client) as found:
-        yield found
+    with Arena(controlplane_137.client) as result:
+        yield result
 
 
 @dataclass(frozen=True)
 class Judged:
-    """What became of cases."""
+    """Outcomes of cases."""
 
     results: Mapping[Case, Result]
     tried: Sequence[Tried] = ()
@@ -41,7 +41,7 @@ def advised(controlplane_137: ControlPlane) -> Judged:
     """The drawn cases, and the first advice for the misfits among them taken."""
     with Arena(controlplane_137.client) as arena:
         ((results, tried),) = play(arena, [*kept.DRAWN, *kept.ADVICE_MISSED])
-    return Judged({one.played.case: one for one in results}, tried)
+    return Judged({result.played.case: result for result in results}, tried)
 
 
 @pytest.fixture(scope="session")
@@ -49,4 +49,4 @@ def judged(controlplane_137: ControlPlane) -> Judged:
     """All others."""
     cases = [*kept.RACKS, *kept.SPREADS, *kept.SETTLED, *kept.MADE, *kept.ORDER_MISSED]
     with Arena(controlplane_137.client) as arena:
-        return Judged({one.played.case: one for one in compare(arena, cases)})
+        return Judged({item.played.case: item for item in compare(arena, cases)})

@@ -1,7 +1,7 @@
 """Random cases made from a seed.
 
-A case is drawn again until it is of the kind that its number asks for (fits or not, near the
-boundary or not, mixed or not), so the shares are kept whatever the dice say.
+A case is drawn again until it has the kind of its number (fits or not, near the boundary or not, mixed or
+not), so the shares are constant.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ SPREAD = 0.5
 def make_case(seed: int, number: int) -> Case:
     """Return the case of that number: always the same for the same seed."""
     dice = Random(f"{seed}/{number}")
-    wanted = tuple(dice.random() < share for share in (FITTING, BOUNDARY, MIXED))
-    # Dice of their own: whoever is not spread is drawn as if there were no spread.
-    others = Random(f"{seed}/{number}/spread")
-    is_spread = others.random() < SPREAD
+    expected = tuple(dice.random() < share for share in (FITTING, BOUNDARY, MIXED))
+    # A separate random source: pods without spread are drawn as in cases without spread.
+    rest = Random(f"{seed}/{number}/spread")
+    is_spread = rest.random() < SPREAD
     while True:
-        case = _draw(dice, seed, number, mixed=wanted[2])
+        case = _draw(dice, seed, number, mixed=expected[2])
         if is_spread and len(case.pod_sets) == 1 and not case.topology:
-            case = _spread(others, case)
+            case = _spread(rest, case)
         kind = (most(case) >= case.quorum, is_boundary(case), case.is_mixed)
-        if kind == wanted:
+        if kind == expected:
             return case
 
 
@@ -42,20 +42,21 @@ def make_cases(seed: int, count: int) -> Iterator[Case]:
 
 
 def make_rack_case(seed: int, number: int) -> Case:
-    """Return a case in which pods of a set share no rack; nobody reckons whether it fits."""
+    """Return a case with anti-affinity between sets by rack. Its fit is not computed."""
     dice = Random(f"{seed}/{number}/rack")
     while True:
         case = _draw(dice, seed, number, mixed=dice.random() < 0.3)
-        asks = [ask for node in case.nodes for ask in node.runs]
+        asks = [run for node in case.nodes for run in node.runs]
         asks += [pod_set.ask for pod_set in case.pod_sets]
-        if any(ask.avoided for ask in asks) and not case.topology:
+        if any(request.avoided for request in asks) and not case.topology:
             return replace(case, by_rack=True)
 
 
 def make_spreads_case(seed: int, number: int) -> Case:
-    """Return a case with two topology spread constraints; nobody reckons whether it fits.
+    """Return a case with two topology spread constraints. Its fit is not computed.
 
-    Of most the first alone lets them all in.
+    In most cases the first constraint alone admits all pods.
+
     """
     dice = Random(f"{seed}/{number}/spreads")
     is_open = dice.random() < 0.6
@@ -63,7 +64,7 @@ def make_spreads_case(seed: int, number: int) -> Case:
         case = _draw(dice, seed, number, mixed=False)
         if case.topology:
             continue
-        # With all labels, and few nodes that nobody may use: else hardly anything fits.
+        # With all labels and few unusable nodes. Otherwise hardly any case fits.
         nodes = tuple(
             replace(
                 node,
@@ -113,12 +114,12 @@ def _spread(dice: Random, case: Case) -> Case:
         dice.choice((1, 1, 1, 2, 3)),
         honours_taints=dice.random() < 0.3,
     )
-    ask = replace(pod_set.ask, counted=dice.random() < 0.85)
+    request = replace(pod_set.ask, counted=dice.random() < 0.85)
     nodes = tuple(
-        replace(node, runs=tuple(replace(one, counted=dice.random() < 0.6) for one in node.runs))
+        replace(node, runs=tuple(replace(run, counted=dice.random() < 0.6) for run in node.runs))
         for node in case.nodes
     )
-    return replace(case, nodes=nodes, pod_sets=(replace(pod_set, ask=ask, spread=spread),))
+    return replace(case, nodes=nodes, pod_sets=(replace(pod_set, ask=request, spread=spread),))
 
 
 def _node(dice: Random, name: str, *, apart: bool, port: bool) -> NodeSpec:
@@ -126,18 +127,18 @@ def _node(dice: Random, name: str, *, apart: bool, port: bool) -> NodeSpec:
     memory = dice.choice((8192, 16384, 32768, 15872))
     gpus = dice.choice((0, 4, 4, 8))
     runs = []
-    left = [cpu, memory, gpus]
+    free = [cpu, memory, gpus]
     for _ in range(dice.choice((0, 0, 1, 1, 2, 3))):
-        ask = _ask(dice, largest=left)
-        left = [have - taken for have, taken in zip(left, ask.amounts, strict=True)]
-        runs.append(ask)
+        request = _ask(dice, largest=free)
+        free = [have - taken for have, taken in zip(free, request.amounts, strict=True)]
+        runs.append(request)
     # At most one pod of a node may hold the port, as the scheduler would have it.
     if runs and port and dice.random() < 0.3:
         runs[0] = Ask(*runs[0].amounts, port=True, udp=dice.random() < 0.2)
     if runs and apart and dice.random() < 0.3:
         runs[-1] = _in_sets(dice, runs[-1], "w")
     if len(runs) > 1 and apart and dice.random() < 0.3:
-        # Where both are there, somebody was bound by hand; members must mind both.
+        # If both exist, a pod was bound by hand. Members must respect both.
         runs[0] = _in_sets(dice, runs[0], dice.choice("wp"))
     pods = len(runs) + dice.randint(0, 3) if dice.random() < 0.1 else 110
     return NodeSpec(
@@ -155,35 +156,35 @@ def _node(dice: Random, name: str, *, apart: bool, port: bool) -> NodeSpec:
 
 
 def _pod_set(dice: Random, name: str, *, mixed: bool, apart: bool, port: bool) -> PodSetSpec:
-    ask = _ask(dice, largest=(8000, 16384, dice.choice((0, 4, 4))))
-    ask = Ask(
-        *ask.amounts,
+    request = _ask(dice, largest=(8000, 16384, dice.choice((0, 4, 4))))
+    request = Ask(
+        *request.amounts,
         port=port and dice.random() < 0.6,
         udp=dice.random() < 0.2,
         init=dice.choice((0, 0, 0, 0, 2000, 5000)),
     )
     if apart and dice.random() < 0.8:
-        ask = _in_sets(dice, ask, dice.choice((name, name, "w")))
+        request = _in_sets(dice, request, dice.choice((name, name, "w")))
     return PodSetSpec(
         name,
         dice.randint(1, 5) if mixed else dice.randint(2, 7),
-        ask,
+        request,
         disk=dice.choice(("", "", "", *DISKS)),
         tolerates=dice.random() < 0.3,
         affinity=dice.choice(("", "", "", "", "no hdd", "some rack")),
     )
 
 
-def _in_sets(dice: Random, ask: Ask, name: str) -> Ask:
+def _in_sets(dice: Random, pod_request: Ask, name: str) -> Ask:
     """Return the same pod in that set, with its rule or without, or with a rule about another set."""
     bystander, shuns = dice.random() < 0.4, dice.choice(("", "", "", "w", "p"))
     return replace(
-        ask, apart=name if dice.random() < 0.85 else "", bystander=bystander, shuns=shuns
+        pod_request, apart=name if dice.random() < 0.85 else "", bystander=bystander, shuns=shuns
     )
 
 
 def _ask(dice: Random, *, largest: tuple[int, int, int] | list[int]) -> Ask:
-    """Return what a pod asks for, not more than there is, in steps that sizes share."""
+    """Return the request of a pod, at most the free amount, in steps that sizes share."""
     cpu, memory, gpus = largest
     return Ask(
         cpu=min(dice.choice((0, 100, 500, 1000, 1500, 2000, 3000, 4000, 7000)), cpu),

@@ -1,4 +1,4 @@
-"""What many cases come to, and each case where we and the scheduler differ."""
+"""Figures of many cases, and each case where we and the scheduler differ."""
 
 from __future__ import annotations
 
@@ -16,13 +16,15 @@ CANNOT_TELL_AT_MOST = 0.05
 
 
 class Outcome(StrEnum):
-    """How our answer stands to what the scheduler did."""
+    """Relation of our answer to the scheduler's result."""
 
     AGREED = "agreed"
     CANNOT_TELL = "cannot tell"
     MISSED = "the scheduler's order misses a placement that there is"
-    """Legal, one way only: it takes pod after pod and never looks back. Proved by the scheduler
-    itself, which places the very same pods when each is told its node."""
+    """Legal in one direction only: the scheduler takes pod after pod and never backtracks.
+
+    The scheduler proves it:     it places the very same pods if each is assigned its node.
+    """
     WRONG = "wrong"
 
 
@@ -56,21 +58,23 @@ def compare(arena: Arena, cases: Iterable[Case]) -> Iterator[Result]:
         results = []
         for played in batch:
             mine = ours(before, played.before.group)
-            again = None
+            informed = None
             if played.judgement is Judgement.REFUSED:
-                # What the product sees of a gang that waits, and what it must make the same of.
-                again = ours(after, played.after.group)
-            results.append(_compared(played, mine, again))
+                # The product's view of a waiting gang, and the expected view.
+                informed = ours(after, played.after.group)
+            results.append(_compared(played, mine, informed))
         yield from _proved(arena, results)
 
 
-def _compared(played: Played, mine: Ours, again: Ours | None) -> Result:
+def _compared(played: Played, mine: Ours, informed: Ours | None) -> Result:
     """Return how the answers stand to each other; that the scheduler missed is still to be proved."""
-    if again is not None and mine.answer is FitAnswer.CANNOT_TELL:
-        # What the scheduler says can settle what nodes alone do not (placement/devices.py).
-        mine = again
-    if again is not None and again.answer is not mine.answer:
-        note = f"{mine.answer} before the scheduler spoke, {again.answer} after it: {again.why}"
+    if informed is not None and mine.answer is FitAnswer.CANNOT_TELL:
+        # The scheduler's message can settle facts that nodes do not show (placement/devices.py).
+        mine = informed
+    if informed is not None and informed.answer is not mine.answer:
+        note = (
+            f"{mine.answer} before the scheduler spoke, {informed.answer} after it: {informed.why}"
+        )
         return Result(played, mine, Outcome.WRONG, note)
     if played.judgement is Judgement.ODD:
         return Result(played, mine, Outcome.WRONG, "the scheduler said neither yes nor no")
@@ -83,23 +87,24 @@ def _compared(played: Played, mine: Ours, again: Ours | None) -> Result:
     if len(mine.placement) < played.case.quorum:
         return Result(played, mine, Outcome.WRONG, f"a placement of {mine.placement} only")
     if played.case.is_spread:
-        # Pinned pods would be spread over one node each: it says nothing. Equal pods are not missed.
+        # Pinned pods would be spread over one node each, so the scheduler is silent. Equal pods are not
+        # missed.
         return Result(played, mine, Outcome.WRONG, "refused, and we say that it fits")
     return Result(played, mine, Outcome.MISSED)
 
 
 def _proved(arena: Arena, results: Sequence[Result]) -> Iterator[Result]:
-    """Let the scheduler try what it missed as we would place it: what it refuses then, we had wrong."""
-    missed = [one for one in results if one.outcome is Outcome.MISSED]
-    said = arena.try_pinned((one.played.case, one.ours.placement) for one in missed)
-    for one in results:
-        if one.outcome is not Outcome.MISSED:
-            yield one
+    """Let the scheduler try our placement of a gang it missed. A refusal proves us wrong."""
+    missed = [result for result in results if result.outcome is Outcome.MISSED]
+    message = arena.try_pinned((result.played.case, result.ours.placement) for result in missed)
+    for result in results:
+        if result.outcome is not Outcome.MISSED:
+            yield result
             continue
-        judgement, words = said[one.played.case.name]
+        judgement, words = message[result.played.case.name]
         outcome = Outcome.MISSED if judgement is Judgement.FITS else Outcome.WRONG
-        note = f"pinned to {one.ours.placement}: {judgement}: {words}"
-        yield replace(one, outcome=outcome, note=note)
+        note = f"pinned to {result.ours.placement}: {judgement}: {words}"
+        yield replace(result, outcome=outcome, note=note)
 
 
 @dataclass
@@ -110,7 +115,7 @@ class Figures:
 
     def share(self, *outcomes: Outcome) -> float:
         """Return the part of the cases with one of these outcomes."""
-        return self._part(one.outcome in outcomes for one in self.results)
+        return self._part(result.outcome in outcomes for result in self.results)
 
     def _part(self, marks: Iterable[bool]) -> float:
         return sum(marks) / max(1, len(self.results))
@@ -118,12 +123,14 @@ class Figures:
     @property
     def disagreements(self) -> list[Result]:
         """Cases where the answers differ, legal or not."""
-        return [one for one in self.results if one.outcome in (Outcome.MISSED, Outcome.WRONG)]
+        return [
+            result for result in self.results if result.outcome in (Outcome.MISSED, Outcome.WRONG)
+        ]
 
     @property
     def faults(self) -> list[str]:
-        """What must not be; nothing when all is well."""
-        found = [str(one) for one in self.results if one.outcome is Outcome.WRONG]
+        """Return the failures, empty if there are none."""
+        found = [str(result) for result in self.results if result.outcome is Outcome.WRONG]
         unknown = self.share(Outcome.CANNOT_TELL)
         if unknown > CANNOT_TELL_AT_MOST:
             found.append(f"cannot tell in {unknown:.1%} of the cases, more than one in twenty")
@@ -136,19 +143,19 @@ class Figures:
     def fitting(self) -> float:
         """The part that the scheduler places, or would if it looked further."""
         return self._part(
-            one.played.judgement is Judgement.FITS or one.outcome is Outcome.MISSED
-            for one in self.results
+            result.played.judgement is Judgement.FITS or result.outcome is Outcome.MISSED
+            for result in self.results
         )
 
     def lines(self) -> Iterator[str]:
         """Yield the figures, one on a line."""
-        cases = [one.played.case for one in self.results]
+        cases = [result.played.case for result in self.results]
         yield f"cases                       {len(cases)}"
         yield f"fitting                     {self.fitting:.1%}"
         yield f"within one unit             {self._part(map(is_boundary, cases)):.1%}"
-        yield f"mixed shapes                {self._part(one.is_mixed for one in cases):.1%}"
-        yield f"one topology domain         {self._part(one.topology for one in cases):.1%}"
-        yield f"topology spread             {self._part(one.is_spread for one in cases):.1%}"
+        yield f"mixed shapes                {self._part(case.is_mixed for case in cases):.1%}"
+        yield f"one topology domain         {self._part(case.topology for case in cases):.1%}"
+        yield f"topology spread             {self._part(case.is_spread for case in cases):.1%}"
         for outcome in Outcome:
-            count = sum(one.outcome is outcome for one in self.results)
+            count = sum(result.outcome is outcome for result in self.results)
             yield f"{outcome:<27} {count} ({self.share(outcome):.1%})"

@@ -1,7 +1,7 @@
 """Drawn gangs that a controller makes: Jobs of four kinds, and JobSets of two replicated Jobs.
 
-Nodes, running pods and what a member asks for are those of a drawn case of one shape
-(`drawing.make_case`); here are drawn the kind, the sizes, and which nodes are about to leave.
+Nodes, running pods and requests are those of a drawn case of one shape (`drawing.make_case`); here are
+drawn the kind, the sizes, and which nodes are about to leave.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ BATCH = "batch/v1"
 MISFITS = 0.9
 """Share of the cases that are drawn until too few of their members fit."""
 HOPELESS = 0.1
-"""Share of the cases that may be misfits which no one change can help; the others are drawn again."""
+"""Share of possible misfits that no single change can help. The others are drawn again."""
 LEAVING = {"key": "ToBeDeletedByClusterAutoscaler", "value": "1700000000", "effect": "NoSchedule"}
-"""What cluster-autoscaler puts on a node that it is about to delete: nothing should tolerate it."""
+"""Taint of cluster-autoscaler on a node it is about to delete. No pod should tolerate it."""
 _NEXT_DRAW = 1000
 """From one number of `make_case` to the next that is tried for the same case."""
 _SIZES = ("parallelism", "completions", "replicas")
 
 
 class Kind(StrEnum):
-    """How the gang is asked for."""
+    """Form of the gang request."""
 
     DERIVED = "Job, gang {}"
     """Its quorum is its parallelism."""
@@ -81,11 +81,11 @@ def make_job_case(seed: int, number: int) -> JobCase:
         draw += _NEXT_DRAW
         if len(case.pod_sets) > 1 or case.is_spread:
             continue
-        found = _of_kind(dice, replace(case, number=number), kind)
-        if (most(found.case) < found.case.quorum) != is_misfit:
+        result = _of_kind(dice, replace(case, number=number), kind)
+        if (most(result.case) < result.case.quorum) != is_misfit:
             continue
-        if may_be_hopeless or is_helpable(found):
-            return found
+        if may_be_hopeless or is_helpable(result):
+            return result
 
 
 def _of_kind(dice: Random, case: Case, kind: Kind) -> JobCase:
@@ -117,22 +117,22 @@ def _jobset(dice: Random, case: Case, leaving: frozenset[str]) -> JobCase:
     return JobCase(replace(case, quorum=case.size), Kind.JOBSET, replicas, leaving)
 
 
-def is_helpable(one: JobCase) -> bool:
+def is_helpable(item: JobCase) -> bool:
     """Whether by plain reckoning one change alone, of any size, would do.
 
     Everything that runs gone, or all cordons, taints or the topology constraint without effect, or
     a size or quorum of what fits now.
     """
-    case = one.case
+    case = item.case
     open_to = [
-        replace(node, cordoned=node.cordoned and node.name in one.leaving) for node in case.nodes
+        replace(node, cordoned=node.cordoned and node.name in item.leaving) for node in case.nodes
     ]
     fewest = tuple(
-        replace(pod_set, count=one.replicas if pod_set.name == "w" else 1)
+        replace(pod_set, count=item.replicas if pod_set.name == "w" else 1)
         for pod_set in case.pod_sets
     )
-    smaller = case if one.kind is not Kind.JOBSET else replace(case, pod_sets=fewest)
-    least = smaller.size if one.kind is Kind.JOBSET else 1
+    smaller = case if item.kind is not Kind.JOBSET else replace(case, pod_sets=fewest)
+    least = smaller.size if item.kind is Kind.JOBSET else 1
     changed = (
         replace(case, nodes=tuple(replace(node, runs=()) for node in case.nodes)),
         replace(case, nodes=tuple(open_to)),
@@ -141,56 +141,58 @@ def is_helpable(one: JobCase) -> bool:
         ),
         replace(case, topology=False),
     )
-    return most(smaller) >= least or any(most(then) >= case.quorum for then in changed)
+    return most(smaller) >= least or any(
+        most(changed_case) >= case.quorum for changed_case in changed
+    )
 
 
 # As objects
 
 
-def node_objects(one: JobCase, run: str) -> list[Json]:
+def node_objects(case: JobCase, run: str) -> list[Json]:
     """Return its nodes; those that leave have the taint of a controller and no cordon."""
-    found = objects.node_objects(one.case, run)
-    for made in found:
-        if made["metadata"]["name"] in one.leaving:
-            made["spec"].pop("unschedulable", None)
-            made["spec"]["taints"] = [*made["spec"].get("taints", ()), LEAVING]
-    return found
+    result = objects.node_objects(case.case, run)
+    for created in result:
+        if created["metadata"]["name"] in case.leaving:
+            created["spec"].pop("unschedulable", None)
+            created["spec"]["taints"] = [*created["spec"].get("taints", ()), LEAVING]
+    return result
 
 
-def gang_objects(one: JobCase, namespace: str, run: str) -> list[Json]:
-    """Return what its user makes: the Job or JobSet first, then a PodGroup that it brings along."""
-    if one.kind is Kind.JOBSET:
-        return [_jobset_object(one, namespace, run)]
-    (pod_set,) = one.case.pod_sets
+def gang_objects(case: JobCase, namespace: str, run: str) -> list[Json]:
+    """Return the user's objects: the Job or JobSet first, then its PodGroup."""
+    if case.kind is Kind.JOBSET:
+        return [_jobset_object(case, namespace, run)]
+    (pod_set,) = case.case.pod_sets
     count = pod_set.count
-    spec = _job_spec(count, 3 * count if one.kind is Kind.LIST else count)
-    spec["template"] = _template(one, pod_set, namespace, run)
-    found = [_object(BATCH, "Job", one, namespace, run, spec)]
-    if one.kind is Kind.BROUGHT:
-        spec["template"]["spec"]["schedulingGroup"] = {"podGroupName": one.name}
+    spec = _job_spec(count, 3 * count if case.kind is Kind.LIST else count)
+    spec["template"] = _template(case, pod_set, namespace, run)
+    result = [_object(BATCH, "Job", case, namespace, run, spec)]
+    if case.kind is Kind.BROUGHT:
+        spec["template"]["spec"]["schedulingGroup"] = {"podGroupName": case.name}
         group = podgroup(
-            one.name,
+            case.name,
             namespace,
-            gang=one.case.quorum,
-            topology=objects.RACK if one.case.topology else None,
+            gang=case.case.quorum,
+            topology=objects.RACK if case.case.topology else None,
         )
-        found.append(group)
-    elif one.kind is not Kind.LIST:
-        gang = {"minCount": one.case.quorum} if one.kind is Kind.EXPLICIT else {}
+        result.append(group)
+    elif case.kind is not Kind.LIST:
+        gang = {"minCount": case.case.quorum} if case.kind is Kind.EXPLICIT else {}
         spec["scheduling"] = {"schedulingPolicy": {"gang": gang}}
-        if one.case.topology:
+        if case.case.topology:
             spec["scheduling"]["schedulingConstraints"] = {"topology": [{"key": objects.RACK}]}
-    return found
+    return result
 
 
-def _jobset_object(one: JobCase, namespace: str, run: str) -> Json:
+def _jobset_object(case: JobCase, namespace: str, run: str) -> Json:
     parts = []
-    for pod_set in one.case.pod_sets:
-        replicas = one.replicas if pod_set.name == "w" else 1
+    for pod_set in case.case.pod_sets:
+        replicas = case.replicas if pod_set.name == "w" else 1
         spec = _job_spec(pod_set.count // replicas, pod_set.count // replicas)
-        spec["template"] = _template(one, pod_set, namespace, run)
+        spec["template"] = _template(case, pod_set, namespace, run)
         parts.append({"name": pod_set.name, "replicas": replicas, "template": {"spec": spec}})
-    return _object(JOBSET, "JobSet", one, namespace, run, {"replicatedJobs": parts})
+    return _object(JOBSET, "JobSet", case, namespace, run, {"replicatedJobs": parts})
 
 
 def _job_spec(parallelism: int, completions: int) -> Json:
@@ -202,34 +204,34 @@ def _job_spec(parallelism: int, completions: int) -> Json:
     }
 
 
-def _template(one: JobCase, pod_set: PodSetSpec, namespace: str, run: str) -> Json:
+def _template(case: JobCase, pod_set: PodSetSpec, namespace: str, run: str) -> Json:
     """Return the pod template of a pod set: a member as it is drawn, in no group."""
-    alone = replace(one.case, pod_sets=(pod_set,), order=(pod_set.name,))
-    (made,) = objects.members(alone, namespace, run)
-    spec = {key: value for key, value in made["spec"].items() if key != "schedulingGroup"}
-    # Who is deleted is gone at once: there is no kubelet to wait for.
+    alone = replace(case.case, pod_sets=(pod_set,), order=(pod_set.name,))
+    (created,) = objects.members(alone, namespace, run)
+    spec = {key: value for key, value in created["spec"].items() if key != "schedulingGroup"}
+    # Deleted pods vanish immediately, because there is no kubelet.
     spec["terminationGracePeriodSeconds"] = 0
-    metadata = {key: made["metadata"][key] for key in ("labels", "annotations")}
+    metadata = {key: created["metadata"][key] for key in ("labels", "annotations")}
     return {"metadata": metadata, "spec": spec}
 
 
-def _object(version: str, kind: str, one: JobCase, namespace: str, run: str, spec: Json) -> Json:
-    labels = {objects.RUN: run, objects.POOL: one.name}
-    metadata = {"name": one.name, "namespace": namespace, "labels": labels}
+def _object(version: str, kind: str, case: JobCase, namespace: str, run: str, spec: Json) -> Json:
+    labels = {objects.RUN: run, objects.POOL: case.name}
+    metadata = {"name": case.name, "namespace": namespace, "labels": labels}
     return {"apiVersion": version, "kind": kind, "metadata": metadata, "spec": spec}
 
 
 # Advice, to the letter
 
 
-def changed(made: Sequence[Json], advice: Advice, part: str, more: int = 0) -> list[Json]:
+def changed(created: Sequence[Json], advice: Advice, part: str, extra: int = 0) -> list[Json]:
     """Return the objects of a gang as the advice wants them, with `more` than its number.
 
     `part` is the replicated Job of a JobSet that it is about. The fields are those that the sentence
     names.
     """
-    found = copy.deepcopy(list(made))
-    owner, spec = found[0], _job_spec_of(found[0], part)
+    result = copy.deepcopy(list(created))
+    owner, spec = result[0], _job_spec_of(result[0], part)
     if advice.change is AdviceKind.TOLERATE:
         assert advice.taint is not None
         taint = advice.taint
@@ -239,10 +241,10 @@ def changed(made: Sequence[Json], advice: Advice, part: str, more: int = 0) -> l
     elif advice.change is AdviceKind.SELECT:
         spec["template"]["spec"]["nodeSelector"][advice.label] = advice.values[0]
     elif advice.change is AdviceKind.DROP_TOPOLOGY:
-        constrained = found[-1]["spec"] if len(found) > 1 else owner["spec"]["scheduling"]
+        constrained = result[-1]["spec"] if len(result) > 1 else owner["spec"]["scheduling"]
         constrained.pop("schedulingConstraints")
     elif advice.change is AdviceKind.QUORUM:
-        _set_quorum(found, _number(advice) + more)
+        _set_quorum(result, _number(advice) + extra)
     else:
         assert advice.change is AdviceKind.SIZE, advice
         fields = advice.text.partition(" of ")[0]
@@ -250,10 +252,10 @@ def changed(made: Sequence[Json], advice: Advice, part: str, more: int = 0) -> l
             if name in fields:
                 target = _part(owner, part) if name == "replicas" else spec
                 assert name in target, f"there is no {name} to lower: {advice.text}"
-                target[name] = _number(advice) + more
+                target[name] = _number(advice) + extra
         if "minCount" in fields:
-            _set_quorum(found, _number(advice) + more)
-    return found
+            _set_quorum(result, _number(advice) + extra)
+    return result
 
 
 def _number(advice: Advice) -> int:
@@ -261,22 +263,26 @@ def _number(advice: Advice) -> int:
     return advice.count
 
 
-def _set_quorum(found: Sequence[Json], count: int) -> None:
-    spec = found[-1]["spec"]
-    asked = spec if len(found) > 1 else spec["scheduling"]
-    asked["schedulingPolicy"] = {"gang": {"minCount": count}}
+def _set_quorum(result: Sequence[Json], count: int) -> None:
+    spec = result[-1]["spec"]
+    requested = spec if len(result) > 1 else spec["scheduling"]
+    requested["schedulingPolicy"] = {"gang": {"minCount": count}}
 
 
 def _part(owner: Json, part: str) -> Json:
-    found: Json = next(one for one in owner["spec"]["replicatedJobs"] if one["name"] == part)
-    return found
+    result: Json = next(
+        replicated_job
+        for replicated_job in owner["spec"]["replicatedJobs"]
+        if replicated_job["name"] == part
+    )
+    return result
 
 
 def _job_spec_of(owner: Json, part: str) -> Json:
-    found: Json = owner["spec"]
+    result: Json = owner["spec"]
     if owner["kind"] == "JobSet":
-        found = _part(owner, part)["template"]["spec"]
-    return found
+        result = _part(owner, part)["template"]["spec"]
+    return result
 
 
 def asked_for(owner: Json) -> int:

@@ -1,4 +1,4 @@
-"""What became of the gangs of controllers and of advice about them."""
+"""Outcomes of the gangs of controllers and of their advice."""
 
 from __future__ import annotations
 
@@ -20,24 +20,25 @@ class Outcome:
 
     one: JobCase
     tried: Tried | None
-    """None: its quorum, or every pod of it, got a node by itself."""
+    """None: its quorum, or every pod of it, got a node without advice."""
     fault: str = ""
     """The scheduler and plain reckoning differ, or the gang never came to be."""
 
 
-def wrong_on_paper(one: JobCase, advice: Advice) -> str:
-    """Return what is wrong of advice without trying it: "" for nothing.
+def wrong_on_paper(case: JobCase, advice: Advice) -> str:
+    """Return the defect of advice without trying it, "" for none.
 
-    It wants room that nobody but the gang itself holds, or a toleration of a controller's taint.
+    Such advice frees capacity only the gang itself holds, or tolerates a controller's taint.
+
     """
     if advice.taint is not None and advice.taint.key != objects.TAINT:
         return f"nothing should tolerate {advice.taint}"
-    for node in one.case.nodes:
+    for node in case.case.nodes:
         free = advice.free.get(node.name, {})
-        wanted = free.get("cpu", 0), free.get("memory", 0), free.get("nvidia.com/gpu", 0)
-        held = [sum(ask.amounts[at] for ask in node.runs) for at in range(3)]
+        expected = free.get("cpu", 0), free.get("memory", 0), free.get("nvidia.com/gpu", 0)
+        held = [sum(run.amounts[index] for run in node.runs) for index in range(3)]
         held[1] *= MIB
-        if any(want > have for want, have in zip(wanted, held, strict=True)):
+        if any(want > have for want, have in zip(expected, held, strict=True)):
             return f"{dict(free)} on {node.name}, and others hold cpu, memory, gpu {held} there"
     return ""
 
@@ -45,20 +46,28 @@ def wrong_on_paper(one: JobCase, advice: Advice) -> str:
 def lines(outcomes: Sequence[Outcome]) -> Iterator[str]:
     """Yield the figures, one on a line, and a line for each kind of gang."""
     yield f"cases                       {len(outcomes)}"
-    yield from lines_of_tried([one.tried for one in outcomes if one.tried is not None])
-    helpable = [one.tried for one in outcomes if one.tried is not None and is_helpable(one.one)]
-    helped = sum(one.advice is not None for one in helpable)
+    yield from lines_of_tried([outcome.tried for outcome in outcomes if outcome.tried is not None])
+    helpable = [
+        outcome.tried
+        for outcome in outcomes
+        if outcome.tried is not None and is_helpable(outcome.one)
+    ]
+    helped = sum(item.advice is not None for item in helpable)
     yield f"one change can help         {len(helpable)}, {helped} with advice"
     for kind in Kind:
-        tried = [one.tried for one in outcomes if one.one.kind is kind and one.tried is not None]
-        advised = [one for one in tried if one.advice is not None]
-        freed = sum(one.end is End.FREED for one in advised)
+        tried = [
+            outcome.tried
+            for outcome in outcomes
+            if outcome.one.kind is kind and outcome.tried is not None
+        ]
+        advised = [item for item in tried if item.advice is not None]
+        freed = sum(item.end is End.FREED for item in advised)
         yield f"{kind:<27} {len(tried)} misfits, {len(advised)} with advice, {freed} freed"
-        changes = Counter(str(one.advice.change) for one in advised if one.advice is not None)
+        changes = Counter(str(item.advice.change) for item in advised if item.advice is not None)
         yield from (f"  {change:<25} {count}" for change, count in sorted(changes.items()))
 
 
-def told(outcome: Outcome) -> str:
+def outcome_text(outcome: Outcome) -> str:
     """Return all that is needed to look into an outcome and to play it again; "" where all is well."""
     again = f"  make_job_case({outcome.one.case.seed}, {outcome.one.case.number})"
     if outcome.fault:
@@ -70,14 +79,14 @@ def told(outcome: Outcome) -> str:
 
 
 def faults(outcomes: Sequence[Outcome]) -> list[str]:
-    """Return what must not be; nothing when all is well."""
-    found = [one.fault for one in outcomes if one.fault]
-    tried = [one.tried for one in outcomes if one.tried is not None]
-    advised = [one for one in tried if one.advice is not None]
-    found += [str(one) for one in advised if one.end is End.HALF]
+    """Return the failures, empty if there are none."""
+    found = [outcome.fault for outcome in outcomes if outcome.fault]
+    tried = [outcome.tried for outcome in outcomes if outcome.tried is not None]
+    advised = [item for item in tried if item.advice is not None]
+    found += [str(item) for item in advised if item.end is End.HALF]
     if len(advised) < ADVISED_AT_LEAST * len(tried):
         found.append(f"advice for {len(advised)} of {len(tried)} misfits: too few")
-    freed = sum(one.end is End.FREED for one in advised)
+    freed = sum(item.end is End.FREED for item in advised)
     if freed < FREED_AT_LEAST * len(advised):
         found.append(f"the advice frees {freed} of {len(advised)}: too few")
     return found

@@ -31,7 +31,7 @@ from tests.agreement.jobs import (
     gang_objects,
     node_objects,
 )
-from tests.agreement.jobs_figures import Outcome, faults, lines, told, wrong_on_paper
+from tests.agreement.jobs_figures import Outcome, faults, lines, outcome_text, wrong_on_paper
 from tests.agreement.jobs_reading import Gangs
 from tests.agreement.reckoning import most
 from tests.controlplane.client import ApiError, Json, WaitError, wait
@@ -102,12 +102,12 @@ class GangStage:
                 words = f"{bound} bound, {most(one.case)} reckoned: {self._words(one)}\n  {one}"
                 outcomes.append(Outcome(one, None, f"{one.case.number}: {one.kind}: {words}"))
             elif bound < one.case.quorum:
-                found = _chosen(one, gangs.units(one.name))
-                if isinstance(found, str):
-                    none = Tried(one.case, None, End.NONE, words=f"{one.kind}: {found}")
+                result = _chosen(one, gangs.units(one.name))
+                if isinstance(result, str):
+                    none = Tried(one.case, None, End.NONE, words=f"{one.kind}: {result}")
                     outcomes.append(Outcome(one, none))
                 else:
-                    tries.append(found)
+                    tries.append(result)
             else:
                 outcomes.append(Outcome(one, None))
         with ThreadPoolExecutor(8) as pool:
@@ -117,17 +117,17 @@ class GangStage:
 
     def _make(self, cases: Sequence[JobCase]) -> None:
         ns, run = self._arena.namespace, self._arena.run
-        make_nodes(self._client, [node for one in cases for node in node_objects(one, run)])
-        for one in cases:
-            self._client.create_all(objects.running_pods(one.case, ns, run))
-        for one in cases:
-            self._client.create_all(gang_objects(one, ns, run))
+        make_nodes(self._client, [node for case in cases for node in node_objects(case, run)])
+        for case in cases:
+            self._client.create_all(objects.running_pods(case.case, ns, run))
+        for case in cases:
+            self._client.create_all(gang_objects(case, ns, run))
 
-    # What the scheduler says
+    # Messages of the scheduler
 
     def _wait_spoken(self, cases: Iterable[JobCase]) -> set[str]:
-        """Return the gangs of which it has said nothing in time."""
-        left = {one.name: asked_for(self._owner(one)) for one in cases}
+        """Return the gangs without a message in time."""
+        left = {case.name: asked_for(self._owner(case)) for case in cases}
         give_up_at = time.monotonic() + SPEAK_SECONDS
         while left and time.monotonic() < give_up_at:
             pods = self._members()
@@ -145,8 +145,8 @@ class GangStage:
     def _members(self, name: str = "") -> list[Json]:
         """Return the live pods of the gang, or of all."""
         labels = f"{objects.POOL}={name},{objects.POD_SET}" if name else objects.POD_SET
-        found = self._client.list("v1", "Pod", self._arena.namespace, labels=labels)
-        return [pod for pod in found if "deletionTimestamp" not in pod["metadata"]]
+        result = self._client.list("v1", "Pod", self._arena.namespace, labels=labels)
+        return [pod for pod in result if "deletionTimestamp" not in pod["metadata"]]
 
     def _bound(self, one: JobCase, job: str = "") -> int:
         """Return how many pods of the gang, or of one of its Jobs, have a node."""
@@ -158,8 +158,8 @@ class GangStage:
 
     def _words(self, one: JobCase) -> str:
         pods = self._members(one.name)
-        said = sorted({_refusal(pod) or "" for pod in pods} - {""})
-        return f"{self._bound(one)} of {len(pods)} bound: {' | '.join(said)}"
+        message = sorted({_refusal(pod) or "" for pod in pods} - {""})
+        return f"{self._bound(one)} of {len(pods)} bound: {' | '.join(message)}"
 
     # Carrying out
 
@@ -170,29 +170,29 @@ class GangStage:
             return by.tried(End.MISSED, False, f"the API server refuses: {error}")
 
     def _try(self, by: _Try) -> Tried:
-        one, advice = by.one, by.advice
-        if wrong := wrong_on_paper(one, advice):
+        item, advice = by.one, by.advice
+        if wrong := wrong_on_paper(item, advice):
             return by.tried(End.MISSED, False, wrong)
         if advice.change not in _OF_THE_GANG:
-            then = taken(one.case, advice)
+            then = taken(item.case, advice)
             assert then is not None
-            self._nodes.take(one.case, then, None, gang=False)
-            return self._ended(by, False, one.case.quorum)
+            self._nodes.take(item.case, then, None, gang=False)
+            return self._ended(by, False, item.case.quorum)
         if is_for_empty_nodes(advice):
-            self._nodes.take(one.case, emptied(one.case), None, gang=False)
-        made = gang_objects(one, self._arena.namespace, self._arena.run)
+            self._nodes.take(item.case, emptied(item.case), None, gang=False)
+        created = gang_objects(item, self._arena.namespace, self._arena.run)
         halved = self._has_one_more_to_try(by)
         if halved:
-            more = changed(made, advice, by.role, 1)
-            self._put(by, made, more)
-            wanted = self._wanted(by, more[0], 1)
-            if self._is_whole(one, wanted):
-                return by.tried(End.HALF, True, f"{wanted} are placed: {self._words(one)}")
-            made = more
+            extra = changed(created, advice, by.role, 1)
+            self._put(by, created, extra)
+            expected = self._wanted(by, extra[0], 1)
+            if self._is_whole(item, expected):
+                return by.tried(End.HALF, True, f"{expected} are placed: {self._words(item)}")
+            created = extra
         then_made = changed(
-            gang_objects(one, self._arena.namespace, self._arena.run), advice, by.role
+            gang_objects(item, self._arena.namespace, self._arena.run), advice, by.role
         )
-        self._put(by, made, then_made)
+        self._put(by, created, then_made)
         return self._ended(by, halved, self._wanted(by, then_made[0], 0))
 
     def _has_one_more_to_try(self, by: _Try) -> bool:
@@ -218,29 +218,29 @@ class GangStage:
             return asked_for(owner)
         return by.one.case.quorum
 
-    def _put(self, by: _Try, now: Sequence[Json], then: Sequence[Json]) -> None:
-        """Make the objects what they are to be, in the way that the advice names."""
+    def _put(self, by: _Try, now: Sequence[Json], desired: Sequence[Json]) -> None:
+        """Change the objects to the desired state, with the method of the advice."""
         if by.advice.method is ChangeMethod.IN_PLACE:
-            for before, after in zip(now, then, strict=True):
+            for before, after in zip(now, desired, strict=True):
                 body = {
                     key: value
                     for key, value in after["spec"].items()
                     if before["spec"].get(key) != value
                 }
                 if body:
-                    where = after["metadata"]
+                    nodes = after["metadata"]
                     self._client.patch(
                         after["apiVersion"],
                         after["kind"],
-                        where["name"],
+                        nodes["name"],
                         {"spec": body},
-                        where["namespace"],
+                        nodes["namespace"],
                     )
             return
         for gone in now:
             self._remove(gone)
         wait(lambda: not self._members(by.one.name), what=f"{by.one.name} to be gone")
-        self._client.create_all(then)
+        self._client.create_all(desired)
 
     def _remove(self, obj: Json) -> None:
         address = (obj["apiVersion"], obj["kind"], obj["metadata"]["name"], self._arena.namespace)
@@ -269,8 +269,8 @@ class GangStage:
                 what=f"{wanted} of {one.name} {job} to have a node",
             )
         except WaitError as error:
-            found = Gangs(self._client, self._arena.namespace).units(one.name)
-            mine = "; ".join(f"{unit.name}: {_why(unit)}" for unit in found)
+            result = Gangs(self._client, self._arena.namespace).units(one.name)
+            mine = "; ".join(f"{unit.name}: {_why(unit)}" for unit in result)
             words = f"{error}; {self._words(one)}; ours then: {mine}"
             return by.tried(End.MISSED, halved, words)
         return by.tried(End.FREED, halved, self._words(one))
@@ -287,42 +287,44 @@ class GangStage:
 
 
 def _refusal(pod: Json) -> str | None:
-    """Return what the scheduler says of a pod that it has refused."""
+    """Return the scheduler's message about a pod it has refused."""
     for condition in pod.get("status", {}).get("conditions") or ():
         if condition["type"] == "PodScheduled" and condition.get("reason") == "Unschedulable":
             return str(condition.get("message", ""))
     return None
 
 
-def _chosen(one: JobCase, units: Sequence[Unit]) -> _Try | str:
+def _chosen(case: JobCase, units: Sequence[Unit]) -> _Try | str:
     """Return a piece of advice about the gang itself, else the first; or why there is none."""
-    dice = Random(f"{one.case.seed}/{one.case.number}/piece")
+    dice = Random(f"{case.case.seed}/{case.case.number}/piece")
     for unit in units:
-        found = advise(unit)
-        if found:
-            wrong = [piece for piece in found if wrong_on_paper(one, piece)]
-            own = [piece for piece in found if piece.change in _OF_THE_GANG]
-            return _Try(one, unit, dice.choice(wrong or own or [first_change(found)]))
+        result = advise(unit)
+        if result:
+            wrong = [piece for piece in result if wrong_on_paper(case, piece)]
+            own = [piece for piece in result if piece.change in _OF_THE_GANG]
+            return _Try(case, unit, dice.choice(wrong or own or [first_change(result)]))
     return "; ".join(f"{unit.name}: {_why(unit)}" for unit in units)
 
 
 def _why(unit: Unit) -> str:
-    found = unit.placing
-    if found is None:
+    result = unit.placing
+    if result is None:
         return "nobody waits"
-    if found.assessment is None:
-        return found.why
-    said = found.assessment
-    return " ".join(filter(None, (said.cause, said.deciding, *said.constraints, said.why)))
+    if result.assessment is None:
+        return result.why
+    message = result.assessment
+    return " ".join(
+        filter(None, (message.cause, message.deciding, *message.constraints, message.why))
+    )
 
 
 def report(arena: Arena, cases: Sequence[JobCase]) -> int:
     """Play the cases; print misses and figures; return 1 for a fault, else 0."""
     outcomes = []
-    for one in play(arena, cases):
-        outcomes.append(one)
-        if words := told(one):
+    for item in play(arena, cases):
+        outcomes.append(item)
+        if words := outcome_text(item):
             print(words, flush=True)
-    found = faults(outcomes)
-    print(*lines(outcomes), *found, sep="\n")
-    return 1 if found else 0
+    result = faults(outcomes)
+    print(*lines(outcomes), *result, sep="\n")
+    return 1 if result else 0

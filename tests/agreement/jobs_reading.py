@@ -1,4 +1,4 @@
-"""Gangs of Jobs and JobSets as the product reads them from what is served."""
+"""Gangs of Jobs and JobSets, read by the product from served objects."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ TELLING = tuple(
         *((2026, number) for number in (61, 132, 196)),
     )
 )
-"""Of six hundred those that find each bug of `planted.BUGS`, and nearly all of these twice."""
+"""The cases out of six hundred that find each bug of `planted.BUGS`, nearly all of them twice."""
 _FITTING = tuple(make_case(7, number) for number in (4, 7, 8, 9, 11, 12, 13, 14, 15))
 DRAWN = sized((*TELLING, *_FITTING), tuple(dict.fromkeys((*FORTY, *TELLING))))
 """Half of them fit. The forty, which were drawn without looking, found seven of the eleven bugs."""
@@ -64,7 +64,7 @@ def pod_set(name: str, count: int, *, cpu: int = 0, gpus: int = 0) -> PodSetSpec
 def made_case(
     nodes: tuple[NodeSpec, ...], *pod_sets: PodSetSpec, quorum: int, number: int = 0
 ) -> Case:
-    """Return a case that nobody drew; cases that play at once have numbers of their own."""
+    """Return a handmade case. Cases that play at once have their own numbers."""
     order = tuple(pod_set.name for pod_set in pod_sets for _ in range(pod_set.count))
     own = tuple(replace(node, name=f"kept-{number}-{node.name}") for node in nodes)
     return Case(0, number, own, pod_sets, quorum, order=order)

@@ -23,7 +23,7 @@ _SPREAD_KEYS = {"rack": RACK, "disk": DISK, "host": "kubernetes.io/hostname"}
 
 
 def node_objects(case: Case, run: str) -> list[Json]:
-    """Return its nodes, which nobody else's pods select."""
+    """Return its nodes. Foreign pods do not select them."""
     return [_node(case, spec, run) for spec in case.nodes]
 
 
@@ -45,9 +45,9 @@ def _node(case: Case, spec: NodeSpec, run: str) -> Json:
 def running_pods(case: Case, namespace: str, run: str) -> list[Json]:
     """Return the pods that are on its nodes already, bound by name as they are made."""
     return [
-        _pod(f"{spec.name}-r{at}", namespace, run, case, ask, {"nodeName": spec.name})
+        _pod(f"{spec.name}-r{index}", namespace, run, case, request, {"nodeName": spec.name})
         for spec in case.nodes
-        for at, ask in enumerate(spec.runs)
+        for index, request in enumerate(spec.runs)
     ]
 
 
@@ -55,11 +55,11 @@ def members(case: Case, namespace: str, run: str) -> list[Json]:
     """Return the members of its gang, in the order in which they should be made."""
     named = {pod_set.name: pod_set for pod_set in case.pod_sets}
     numbers: Counter[str] = Counter()
-    found = []
+    result = []
     for name in case.order:
-        found.append(_member(case, namespace, run, named[name], numbers[name]))
+        result.append(_member(case, namespace, run, named[name], numbers[name]))
         numbers[name] += 1
-    return found
+    return result
 
 
 def _member(case: Case, namespace: str, run: str, pod_set: PodSetSpec, number: int) -> Json:
@@ -70,33 +70,34 @@ def _member(case: Case, namespace: str, run: str, pod_set: PodSetSpec, number: i
         spec["tolerations"] = [{"key": TAINT, "operator": "Exists"}]
     if pod_set.affinity:
         spec["affinity"] = _AFFINITIES[pod_set.affinity]
-    spreads = [one for one in (pod_set.spread, pod_set.also) if one is not None]
+    spreads = [item for item in (pod_set.spread, pod_set.also) if item is not None]
     if spreads:
-        spec["topologySpreadConstraints"] = [_spread(case, one) for one in spreads]
+        spec["topologySpreadConstraints"] = [_spread(case, spread) for spread in spreads]
     spec["schedulingGroup"] = {"podGroupName": case.name}
     name = f"{case.name}-{pod_set.name}-{number}"
-    made = _pod(name, namespace, run, case, pod_set.ask, spec)
-    made["metadata"]["labels"][POD_SET] = pod_set.name
-    return made
+    created = _pod(name, namespace, run, case, pod_set.ask, spec)
+    created["metadata"]["labels"][POD_SET] = pod_set.name
+    return created
 
 
 def group(case: Case, namespace: str, run: str) -> Json:
-    """Return its PodGroup: as soon as it is there the scheduler tries."""
-    made = podgroup(
+    """Return its PodGroup. The scheduler starts as soon as it exists."""
+    created = podgroup(
         case.name, namespace, gang=case.quorum, topology=RACK if case.topology else None
     )
-    made["metadata"]["labels"] = {RUN: run, POOL: case.name}
-    return made
+    created["metadata"]["labels"] = {RUN: run, POOL: case.name}
+    return created
 
 
-def pinned(case: Case, made: list[Json], placement: Mapping[str, str], name: str) -> list[Json]:
-    """Return the gang once more under another name, each member on the node that it is told.
+def pinned(case: Case, created: list[Json], placement: Mapping[str, str], name: str) -> list[Json]:
+    """Return a copy of the gang under another name, each member with an assigned node.
 
-    `placement` is pod → node; members that are not in it are left out, and the quorum is all that
-    are: the scheduler itself then says whether the placement is one.
+    `placement` is pod → node. Members outside it are omitted, and the quorum is the number of
+    members: the scheduler itself then shows whether the placement is valid.
+
     """
-    found = []
-    for obj in made:
+    result = []
+    for obj in created:
         host = placement.get(obj["metadata"]["name"])
         if host is not None:
             metadata = {**obj["metadata"], "name": f"{obj['metadata']['name']}-{name}"}
@@ -106,41 +107,41 @@ def pinned(case: Case, made: list[Json], placement: Mapping[str, str], name: str
                 "nodeSelector": selector,
                 "schedulingGroup": {"podGroupName": f"{case.name}-{name}"},
             }
-            found.append({**obj, "metadata": metadata, "spec": spec})
-    return found
+            result.append({**obj, "metadata": metadata, "spec": spec})
+    return result
 
 
-def _pod(name: str, namespace: str, run: str, case: Case, ask: Ask, spec: Json) -> Json:
+def _pod(name: str, namespace: str, run: str, case: Case, request: Ask, spec: Json) -> Json:
     labels = {RUN: run, POOL: case.name}
     spec = dict(spec)
-    if ask.apart:
-        labels[_SET] = f"{case.name}-{ask.apart}"
-    if ask.counted:
+    if request.apart:
+        labels[_SET] = f"{case.name}-{request.apart}"
+    if request.counted:
         labels[_COUNTED] = case.name
-    if ask.avoided:
-        avoided = [f"{case.name}-{one}" for one in sorted(ask.avoided)]
+    if request.avoided:
+        avoided = [f"{case.name}-{item}" for item in sorted(request.avoided)]
         key = RACK if case.by_rack else "kubernetes.io/hostname"
         spec["affinity"] = {**spec.get("affinity", {}), **_apart(avoided, key)}
-    resources = {"memory": f"{ask.memory}Mi"} if ask.memory else {}
-    # Nobody has to play that it runs: the scheduler counts a pod from the moment it is bound.
-    made = pod(
+    resources = {"memory": f"{request.memory}Mi"} if request.memory else {}
+    # Running pods need not be played: the scheduler counts a pod from the moment it is bound.
+    created = pod(
         name,
         namespace,
-        cpu=f"{ask.cpu}m",
-        gpu=ask.gpus,
+        cpu=f"{request.cpu}m",
+        gpu=request.gpus,
         resources=resources,
         labels=labels,
         hands_off=True,
         spec=spec,
     )
-    if ask.port:
-        protocol = "UDP" if ask.udp else "TCP"
+    if request.port:
+        protocol = "UDP" if request.udp else "TCP"
         ports = [{"containerPort": PORT, "hostPort": PORT, "protocol": protocol}]
-        made["spec"]["containers"][0]["ports"] = ports
-    if ask.init:
-        first = {"requests": {"cpu": f"{ask.init}m"}}
-        made["spec"]["initContainers"] = [{"name": "first", "image": "x", "resources": first}]
-    return made
+        created["spec"]["containers"][0]["ports"] = ports
+    if request.init:
+        first = {"requests": {"cpu": f"{request.init}m"}}
+        created["spec"]["initContainers"] = [{"name": "first", "image": "x", "resources": first}]
+    return created
 
 
 def _spread(case: Case, spread: SpreadSpec) -> Json:

@@ -1,4 +1,4 @@
-"""Our answer to a case: what the product's decoders, usage and arithmetic make of what is served."""
+"""Our answer to a case: the product's decoders, usage and arithmetic on the served objects."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ GROUPS = {resource.key: resource for grouping in grouping_apis() for resource in
 
 @dataclass(frozen=True)
 class Ours:
-    """What arithmetic says of one case."""
+    """Result of the arithmetic for one case."""
 
     answer: FitAnswer
     why: str
-    """The cause with what decides it, or why nothing can be told."""
+    """The cause with its details, or the cause of an unknown answer."""
     unit: Unit
     """With its placing, as the rules and advice get it."""
     placement: Mapping[str, str] = field(default_factory=dict)
@@ -67,14 +67,16 @@ class Reading:
 def ours(reading: Reading, group: Mapping[str, Any]) -> Ours:
     """Return whether the quorum of the waiting members fits, as the product works it out."""
     unit = reading.unit(group)
-    found = unit.placing
-    if found is None:
+    result = unit.placing
+    if result is None:
         return Ours(FitAnswer.YES, "nobody waits", unit)
-    if found.assessment is None:
-        return Ours(FitAnswer.CANNOT_TELL, found.why, unit)
-    said = found.assessment
-    why = " ".join(filter(None, (said.cause, said.deciding, ", ".join(said.constraints), said.why)))
-    return Ours(said.now.answer, why, unit, _by_pod(unit, said.now.placement))
+    if result.assessment is None:
+        return Ours(FitAnswer.CANNOT_TELL, result.why, unit)
+    message = result.assessment
+    why = " ".join(
+        filter(None, (message.cause, message.deciding, ", ".join(message.constraints), message.why))
+    )
+    return Ours(message.now.answer, why, unit, _by_pod(unit, message.now.placement))
 
 
 def _by_pod(unit: Unit, placement: Mapping[str, Mapping[str, int]]) -> dict[str, str]:
@@ -86,12 +88,12 @@ def _by_pod(unit: Unit, placement: Mapping[str, Mapping[str, int]]) -> dict[str,
         pod_set.shape.name: [pod for pod in unit.unplaced if _is_of(pod, pod_set.shape, terms)]
         for pod_set in unit.placing.request.pod_sets
     }
-    found = {}
+    result = {}
     for node, taken in placement.items():
         for name, count in taken.items():
             for pod in _take(waiting[name], count):
-                found[pod.meta.ref.name] = node
-    return found
+                result[pod.meta.ref.name] = node
+    return result
 
 
 def _is_of(pod: Pod, shape: Shape, terms: frozenset[PodTerm]) -> bool:

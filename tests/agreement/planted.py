@@ -1,6 +1,6 @@
-"""Bugs of the arithmetic that are planted on purpose, and what finds them: cases whose answer is wrong then.
+"""Planted bugs of the arithmetic, and the cases that find them: their answer is then wrong.
 
-Without a cluster: what a case is like is reckoned (`reckoning.most`), and the scheduler has agreed with that.
+Without a cluster: the true answer is computed (`reckoning.most`), and the scheduler has agreed with it.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ def _wider(*arguments: Any) -> list[int]:
     return [limit + 1 for limit in domain_limits(*arguments)]
 
 
-def _anywhere(snapshot: NodeSnapshot, request: PlacementRequest, *more: Any) -> Fit:
-    return fit_in_any_domain(snapshot, replace(request, topology_keys=()), *more)
+def _anywhere(snapshot: NodeSnapshot, request: PlacementRequest, *extra: Any) -> Fit:
+    return fit_in_any_domain(snapshot, replace(request, topology_keys=()), *extra)
 
 
 BUGS: Mapping[str, Mapping[str, Callable[..., Any]]] = {
@@ -75,7 +75,7 @@ BUGS: Mapping[str, Mapping[str, Callable[..., Any]]] = {
     "more racks than one": {"placement.gang_fit.fit_in_any_domain": _anywhere},
     "initialization needs nothing": {"decode.podspec._initialization": lambda *_: ()},
 }
-"""What is wrong → name below `gangboard` → what stands in for it."""
+"""Bug → name below `gangboard` → replacement."""
 
 
 def found_by(cases: Sequence[Case], bug: Mapping[str, Callable[..., Any]]) -> Iterable[Case]:
@@ -83,10 +83,10 @@ def found_by(cases: Sequence[Case], bug: Mapping[str, Callable[..., Any]]) -> It
     with ExitStack() as stack:
         for name, instead in bug.items():
             stack.enter_context(mock.patch(f"gangboard.{name}", instead))
-        look, groups = on_paper(cases)
+        read, groups = on_paper(cases)
         for case in cases:
-            placing = look.unit(groups[case.name]).placing
+            placing = read.unit(groups[case.name]).placing
             fits = most(case) >= case.quorum
-            said = placing.assessment.now.answer if placing and placing.assessment else None
-            if said is (FitAnswer.NO if fits else FitAnswer.YES):
+            message = placing.assessment.now.answer if placing and placing.assessment else None
+            if message is (FitAnswer.NO if fits else FitAnswer.YES):
                 yield case

@@ -1,7 +1,7 @@
-"""What fits, by trying: how many members of a case can be placed at once.
+"""Exhaustive search for the number of members of a case that can be placed at once.
 
-Independent of the product. Only the generator uses it, to draw cases near the boundary; the judge is
-the real scheduler.
+Independent of the product. Only the generator uses it, to draw cases near the boundary; the judge is the
+real scheduler.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ def most(case: Case) -> int:
 
 def is_boundary(case: Case) -> bool:
     """Whether one member more, or one less, turns the answer."""
-    found = most(case)
-    if found < case.quorum:
-        return found == case.quorum - 1
+    result = most(case)
+    if result < case.quorum:
+        return result == case.quorum - 1
     if case.quorum < case.size:
-        return found == case.quorum
-    return any(most(one) < one.size for one in _with_one_more(case))
+        return result == case.quorum
+    return any(most(item) < item.size for item in _with_one_more(case))
 
 
 def _with_one_more(case: Case) -> Iterator[Case]:
-    for at, pod_set in enumerate(case.pod_sets):
+    for index, pod_set in enumerate(case.pod_sets):
         grown = replace(pod_set, count=pod_set.count + 1)
-        yield replace(case, pod_sets=(*case.pod_sets[:at], grown, *case.pod_sets[at + 1 :]))
+        yield replace(case, pod_sets=(*case.pod_sets[:index], grown, *case.pod_sets[index + 1 :]))
 
 
 def _most_on(nodes: Sequence[NodeSpec], pod_sets: Sequence[PodSetSpec]) -> int:
@@ -49,11 +49,11 @@ def _most_on(nodes: Sequence[NodeSpec], pod_sets: Sequence[PodSetSpec]) -> int:
         ways = list(_ways(node, pod_sets))
         reached = {
             tuple(
-                min(pod_set.count, placed + more)
-                for pod_set, placed, more in zip(pod_sets, before, way, strict=True)
+                min(pod_set.count, placed + extra)
+                for pod_set, placed, extra in zip(pod_sets, before, counts_per_set, strict=True)
             )
             for before in reached
-            for way in ways
+            for counts_per_set in ways
         }
     return max(map(sum, reached))
 
@@ -66,7 +66,7 @@ def _most_spread(nodes: Sequence[NodeSpec], pod_set: PodSetSpec) -> int:
         value = _value(node, pod_set)
         if not value or not _is_counted(node, pod_set):
             continue
-        counts[value] = counts.get(value, 0) + sum(ask.counted for ask in node.runs)
+        counts[value] = counts.get(value, 0) + sum(run.counted for run in node.runs)
         room[value] = room.get(value, 0) + max(
             (way[0] for way in _ways(node, [pod_set])), default=0
         )
@@ -75,7 +75,7 @@ def _most_spread(nodes: Sequence[NodeSpec], pod_set: PodSetSpec) -> int:
         open_to = [value for value in counts if room[value] and _may_grow(pod_set, counts, value)]
         if not open_to:
             break
-        value = min(open_to, key=lambda one: counts[one])
+        value = min(open_to, key=lambda item: counts[item])
         counts[value] += pod_set.ask.counted
         room[value] -= 1
         placed += 1
@@ -94,7 +94,7 @@ def _value(node: NodeSpec, pod_set: PodSetSpec) -> str:
 
 
 def _is_counted(node: NodeSpec, pod_set: PodSetSpec) -> bool:
-    """Whether it is part of a domain: the affinity is honoured, taints where it is said."""
+    """True if it is part of a domain: the affinity is honoured, taints if the constraint says so."""
     assert pod_set.spread is not None
     if not _is_selected(node, pod_set):
         return False
@@ -105,9 +105,9 @@ def _is_counted(node: NodeSpec, pod_set: PodSetSpec) -> bool:
 def _ways(node: NodeSpec, pod_sets: Sequence[PodSetSpec]) -> Iterator[Counts]:
     """Yield how many members of each pod set can be on the node together."""
     highest = [pod_set.count if _may_be_on(node, pod_set) else 0 for pod_set in pod_sets]
-    for way in product(*(range(count + 1) for count in highest)):
-        if not any(way) or _fit_together(node, pod_sets, way):
-            yield way
+    for counts_per_set in product(*(range(count + 1) for count in highest)):
+        if not any(counts_per_set) or _fit_together(node, pod_sets, counts_per_set):
+            yield counts_per_set
 
 
 def _may_be_on(node: NodeSpec, pod_set: PodSetSpec) -> bool:
@@ -131,13 +131,17 @@ def _fit_together(node: NodeSpec, pod_sets: Sequence[PodSetSpec], way: Counts) -
     everything = [*node.runs, *new]
     if len(everything) > node.pods:
         return False
-    for at, have in enumerate((node.cpu, node.memory, node.gpus)):
-        taken = sum(ask.amounts[at] for ask in everything)
-        if taken > have and any(ask.amounts[at] for ask in new):
+    for index, have in enumerate((node.cpu, node.memory, node.gpus)):
+        taken = sum(request.amounts[index] for request in everything)
+        if taken > have and any(request.amounts[index] for request in new):
             return False
-    ports = [ask.udp for ask in everything if ask.port]
+    ports = [request.udp for request in everything if request.port]
     if len(ports) != len(set(ports)):
         return False
-    # What runs beside what was bound by name: only newcomers are asked about.
-    pairs = [(one, other) for at, one in enumerate(new) for other in (*node.runs, *new[:at])]
-    return not any(one.apart in other.avoided or other.apart in one.avoided for one, other in pairs)
+    # Pods next to manually bound ones: only new pods are checked.
+    pairs = [
+        (item, other) for index, item in enumerate(new) for other in (*node.runs, *new[:index])
+    ]
+    return not any(
+        item.apart in other.avoided or other.apart in item.avoided for item, other in pairs
+    )

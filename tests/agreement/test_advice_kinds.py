@@ -1,6 +1,6 @@
-"""Each kind of advice on a real cluster: what is said, half of it in vain, and all of it.
+"""Each kind of advice on a real cluster: its message, half of it without effect, and all of it.
 
-What should be said follows from the objects. All scenes play at once, each on nodes of its own.
+The expected advice follows from the objects. All scenes play at once, each on nodes of its own.
 """
 
 from __future__ import annotations
@@ -92,9 +92,9 @@ def _waiting(scene: Scene, gang: Json, pods: int) -> None:
 
 
 def _only(scene: Scene, change: AdviceKind) -> Advice:
-    found = scene.advice()
-    named = [one for one in found if one.change is change]
-    assert named, f"{change} is not among {[one.text for one in found]}"
+    advice = scene.advice()
+    named = [item for item in advice if item.change is change]
+    assert named, f"{change} is not among {[item.text for item in advice]}"
     return named[0]
 
 
@@ -114,14 +114,14 @@ def _mend(scene: Scene, spec: Json, name: str = "run") -> None:
 
 def wait_for_room(scene: Scene) -> None:
     scene.make_nodes(a=FOUR, b=FOUR)
-    # On each node two pods of two GPUs that nobody can suspend.
-    holders = [(f"{node}-{at}", node) for node in "ab" for at in range(2)]
+    # Two pods of two GPUs on each node that cannot be suspended.
+    holders = [(f"{node}-{index}", node) for node in "ab" for index in range(2)]
     scene.client.create_all([_holder(scene, name, node, 2) for name, node in holders])
     _waiting(scene, _run(scene, 2), 2)
-    found = _only(scene, AdviceKind.WAIT_FOR_ROOM)
-    assert found.free == {scene.node("a"): {GPU: 4}, scene.node("b"): {GPU: 4}}
-    assert "4 GPUs on each of the nodes" in found.text
-    assert found.method is None
+    advice = _only(scene, AdviceKind.WAIT_FOR_ROOM)
+    assert advice.free == {scene.node("a"): {GPU: 4}, scene.node("b"): {GPU: 4}}
+    assert "4 GPUs on each of the nodes" in advice.text
+    assert advice.method is None
     for name, _ in holders[::2]:
         scene.client.delete("v1", "Pod", name, scene.namespace, grace=0)
     scene.still_waits()
@@ -134,8 +134,8 @@ def uncordon(scene: Scene) -> None:
     shut = Room(gpus=4, unschedulable=True)
     scene.make_nodes(a=shut, b=shut, c=Room(gpus=4))
     _waiting(scene, _run(scene, 3), 3)
-    found = _only(scene, AdviceKind.UNCORDON)
-    assert [ref.name for ref in found.nodes] == [scene.node("a"), scene.node("b")]
+    result = _only(scene, AdviceKind.UNCORDON)
+    assert [ref.name for ref in result.nodes] == [scene.node("a"), scene.node("b")]
     cordon(scene.client, scene.node("a"), unschedulable=False)
     scene.still_waits()
     cordon(scene.client, scene.node("b"), unschedulable=False)
@@ -145,8 +145,8 @@ def uncordon(scene: Scene) -> None:
 def restore(scene: Scene) -> None:
     scene.make_nodes(a=FOUR, b=Room(gpus=4, withheld={GPU: "0"}))
     _waiting(scene, _run(scene, 2), 2)
-    found = _only(scene, AdviceKind.RESTORE)
-    assert [ref.name for ref in found.nodes] == [scene.node("b")]
+    result = _only(scene, AdviceKind.RESTORE)
+    assert [ref.name for ref in result.nodes] == [scene.node("b")]
     for devices in ("2", "4"):
         allocatable = {"allocatable": {GPU: devices}}
         scene.client.patch_status("v1", "Node", scene.node("b"), allocatable)
@@ -160,9 +160,9 @@ def suspend_gangs(scene: Scene) -> None:
     _running(scene, "one", 1)
     _running(scene, "two", 1)
     _waiting(scene, _run(scene, 2), 2)
-    found = _only(scene, AdviceKind.SUSPEND_GANGS)
-    assert {ref.name for ref in found.gangs} == {"one", "two"}
-    assert "8 GPUs together" in found.text
+    result = _only(scene, AdviceKind.SUSPEND_GANGS)
+    assert {ref.name for ref in result.gangs} == {"one", "two"}
+    assert "8 GPUs together" in result.text
     _mend(scene, {"suspend": True}, "one")
     scene.still_waits()
     _mend(scene, {"suspend": True}, "two")
@@ -174,8 +174,8 @@ def suspend_the_one_that_is_enough(scene: Scene) -> None:
     _running(scene, "pair", 2)
     _running(scene, "small", 1)
     _waiting(scene, _run(scene, 2), 2)
-    found = _only(scene, AdviceKind.SUSPEND_GANGS)
-    assert [ref.name for ref in found.gangs] == ["pair"]
+    result = _only(scene, AdviceKind.SUSPEND_GANGS)
+    assert [ref.name for ref in result.gangs] == ["pair"]
     _mend(scene, {"suspend": True}, "small")
     scene.still_waits()
     _mend(scene, {"suspend": True}, "pair")
@@ -189,17 +189,17 @@ def wait_for_end(scene: Scene) -> None:
     (held,) = scene.pods("batch")
     name = held["metadata"]["name"]
     started = scene.client.wait_for(
-        "v1", "Pod", name, scene.namespace, until=lambda found: found["status"].get("startTime")
+        "v1", "Pod", name, scene.namespace, until=lambda result: result["status"].get("startTime")
     )["status"]["startTime"]
     _waiting(scene, _run(scene, 1), 1)
-    found = _only(scene, AdviceKind.WAIT_FOR_END)
-    assert found.change is AdviceKind.WAIT_FOR_END
-    assert [ref.name for ref in found.gangs] == ["batch"]
-    assert found.at is not None
-    assert (found.at - datetime.fromisoformat(started)).total_seconds() == DEADLINE_SECONDS
+    result = _only(scene, AdviceKind.WAIT_FOR_END)
+    assert result.change is AdviceKind.WAIT_FOR_END
+    assert [ref.name for ref in result.gangs] == ["batch"]
+    assert result.at is not None
+    assert (result.at - datetime.fromisoformat(started)).total_seconds() == DEADLINE_SECONDS
     scene.still_waits()
-    time.sleep(max(0.0, (found.at - datetime.now(UTC)).total_seconds()))
-    # What the kubelet does then (activeDeadlineHandler in pkg/kubelet/active_deadline.go).
+    time.sleep(max(0.0, (result.at - datetime.now(UTC)).total_seconds()))
+    # Reaction of the kubelet (activeDeadlineHandler in pkg/kubelet/active_deadline.go).
     over = {"phase": "Failed", "reason": "DeadlineExceeded"}
     scene.client.patch_status("v1", "Pod", name, over, scene.namespace)
     scene.wait_bound(1)
@@ -210,16 +210,16 @@ def wait_for_the_deadline_of_a_job(scene: Scene) -> None:
     _running(scene, "batch", 1, job_spec={"activeDeadlineSeconds": DEADLINE_SECONDS})
     job = scene.client.get(BATCH, "Job", "batch", scene.namespace)
     _waiting(scene, _run(scene, 1), 1)
-    found = _only(scene, AdviceKind.WAIT_FOR_END)
-    assert found.change is AdviceKind.WAIT_FOR_END
-    assert found.text.startswith(f"Wait for Job {scene.namespace}/batch, which ends at ")
-    assert found.at is not None
+    advice = _only(scene, AdviceKind.WAIT_FOR_END)
+    assert advice.change is AdviceKind.WAIT_FOR_END
+    assert advice.text.startswith(f"Wait for Job {scene.namespace}/batch, which ends at ")
+    assert advice.at is not None
     started = datetime.fromisoformat(job["status"]["startTime"])
-    assert (found.at - started).total_seconds() == DEADLINE_SECONDS
+    assert (advice.at - started).total_seconds() == DEADLINE_SECONDS
     scene.still_waits()
     # Its controller deletes the pods then, and makes none anew.
     scene.wait_bound(1)
-    assert datetime.now(UTC) >= found.at
+    assert datetime.now(UTC) >= advice.at
 
 
 def wait_for_deletion(scene: Scene) -> None:
@@ -228,17 +228,17 @@ def wait_for_deletion(scene: Scene) -> None:
     for name in ("first", "last"):
         scene.client.create(_holder(scene, name, "a", 2, grace=600, linger="600s"))
     _waiting(scene, _run(scene, 1), 1)
-    assert AdviceKind.WAIT_FOR_END not in {one.change for one in scene.advice()}
-    asked = datetime.now(UTC)
+    assert AdviceKind.WAIT_FOR_END not in {item.change for item in scene.advice()}
+    requested = datetime.now(UTC)
     for name in ("first", "last"):
         scene.client.delete("v1", "Pod", name, scene.namespace)
-    (found,) = scene.advice()
-    assert found.change is AdviceKind.WAIT_FOR_END
-    assert found.text.startswith(f"Wait: 2 pods on node {scene.node('a')} will be gone by ")
-    assert found.at is not None
+    (advice,) = scene.advice()
+    assert advice.change is AdviceKind.WAIT_FOR_END
+    assert advice.text.startswith(f"Wait: 2 pods on node {scene.node('a')} will be gone by ")
+    assert advice.at is not None
     # The API server writes the time at which the grace period is over.
-    assert 595 <= (found.at - asked).total_seconds() <= 605
-    # What the kubelet does when the containers have ended.
+    assert 595 <= (advice.at - requested).total_seconds() <= 605
+    # Reaction of the kubelet after the containers have ended.
     scene.client.delete("v1", "Pod", "first", scene.namespace, grace=0)
     scene.still_waits()
     scene.client.delete("v1", "Pod", "last", scene.namespace, grace=0)
@@ -249,12 +249,12 @@ def wait_for_deletion(scene: Scene) -> None:
 
 
 def tolerate(scene: Scene) -> None:
-    kept = Room(gpus=4, taints=[taint("dedicated", "infra")])
-    scene.make_nodes(a=kept, b=kept)
+    stored = Room(gpus=4, taints=[taint("dedicated", "infra")])
+    scene.make_nodes(a=stored, b=stored)
     _waiting(scene, _run(scene, 2), 2)
-    found = _only(scene, AdviceKind.TOLERATE)
-    assert (found.change, found.method) == (AdviceKind.TOLERATE, ChangeMethod.RECREATE)
-    assert "dedicated=infra:NoSchedule of 2 nodes" in found.text
+    advice = _only(scene, AdviceKind.TOLERATE)
+    assert (advice.change, advice.method) == (AdviceKind.TOLERATE, ChangeMethod.RECREATE)
+    assert "dedicated=infra:NoSchedule of 2 nodes" in advice.text
     entry = {"key": "dedicated", "operator": "Equal", "value": "infra", "effect": "NoSchedule"}
     _again(scene, _run(scene, 2, tolerations=[entry]))
     scene.wait_bound(2)
@@ -267,9 +267,9 @@ def select(scene: Scene) -> None:
         c=Room(gpus=4, labels={MODEL: "a100"}),
     )
     _waiting(scene, _run(scene, 2, select={MODEL: "b200"}), 2)
-    found = _only(scene, AdviceKind.SELECT)
-    assert (found.label, found.values, found.method) == (MODEL, ("h100",), ChangeMethod.RECREATE)
-    # Of the other value there is one node.
+    result = _only(scene, AdviceKind.SELECT)
+    assert (result.label, result.values, result.method) == (MODEL, ("h100",), ChangeMethod.RECREATE)
+    # There is one node of the other value.
     _again(scene, _run(scene, 2, select={MODEL: "a100"}))
     scene.still_waits()
     _again(scene, _run(scene, 2, select={MODEL: "h100"}))
@@ -279,9 +279,9 @@ def select(scene: Scene) -> None:
 def size(scene: Scene) -> None:
     scene.make_nodes(a=FOUR, b=FOUR)
     _waiting(scene, _run(scene, 4), 4)
-    found = _only(scene, AdviceKind.SIZE)
-    assert (found.count, found.method) == (2, ChangeMethod.IN_PLACE)
-    assert "parallelism and completions of Job run from 4 to 2" in found.text
+    advice = _only(scene, AdviceKind.SIZE)
+    assert (advice.count, advice.method) == (2, ChangeMethod.IN_PLACE)
+    assert "parallelism and completions of Job run from 4 to 2" in advice.text
     _mend(scene, {"parallelism": 3, "completions": 3})
     scene.still_waits()
     _mend(scene, {"parallelism": 2, "completions": 2})
@@ -291,9 +291,9 @@ def size(scene: Scene) -> None:
 def size_with_its_quorum(scene: Scene) -> None:
     scene.make_nodes(a=FOUR, b=FOUR)
     _waiting(scene, _run(scene, 4, gang=4), 4)
-    found = _only(scene, AdviceKind.SIZE)
-    assert (found.count, found.method) == (2, ChangeMethod.IN_PLACE)
-    assert "parallelism, completions and minCount of Job run from 4 to 2" in found.text
+    advice = _only(scene, AdviceKind.SIZE)
+    assert (advice.count, advice.method) == (2, ChangeMethod.IN_PLACE)
+    assert "parallelism, completions and minCount of Job run from 4 to 2" in advice.text
     for count in (3, 2):
         policy = {"schedulingPolicy": {"gang": {"minCount": count}}}
         _mend(scene, {"parallelism": count, "completions": count, "scheduling": policy})
@@ -305,9 +305,9 @@ def size_with_its_quorum(scene: Scene) -> None:
 def size_of_a_list(scene: Scene) -> None:
     scene.make_nodes(a=FOUR, b=FOUR)
     _waiting(scene, _run(scene, 4, completions=100), 4)
-    found = _only(scene, AdviceKind.SIZE)
-    assert (found.count, found.method) == (2, ChangeMethod.IN_PLACE)
-    assert "Lower the parallelism of Job run from 4 to 2" in found.text
+    advice = _only(scene, AdviceKind.SIZE)
+    assert (advice.count, advice.method) == (2, ChangeMethod.IN_PLACE)
+    assert "Lower the parallelism of Job run from 4 to 2" in advice.text
     _mend(scene, {"parallelism": 3})
     scene.still_waits()
     _mend(scene, {"parallelism": 2})
@@ -317,9 +317,9 @@ def size_of_a_list(scene: Scene) -> None:
 def quorum_left_open(scene: Scene) -> None:
     scene.make_nodes(a=FOUR, b=FOUR)
     _waiting(scene, _run(scene, 4), 4)
-    found = _only(scene, AdviceKind.QUORUM)
-    assert (found.count, found.method) == (2, ChangeMethod.IN_PLACE)
-    assert "Set minCount of Job run, which has none, to 2" in found.text
+    advice = _only(scene, AdviceKind.QUORUM)
+    assert (advice.count, advice.method) == (2, ChangeMethod.IN_PLACE)
+    assert "Set minCount of Job run, which has none, to 2" in advice.text
     _lower_quorum(scene, 3)
     scene.still_waits()
     _lower_quorum(scene, 2)
@@ -329,8 +329,8 @@ def quorum_left_open(scene: Scene) -> None:
 def quorum(scene: Scene) -> None:
     scene.make_nodes(a=FOUR, b=FOUR)
     _waiting(scene, _run(scene, 4, gang=4), 4)
-    found = _only(scene, AdviceKind.QUORUM)
-    assert (found.count, found.method) == (2, ChangeMethod.IN_PLACE)
+    result = _only(scene, AdviceKind.QUORUM)
+    assert (result.count, result.method) == (2, ChangeMethod.IN_PLACE)
     _lower_quorum(scene, 3)
     scene.still_waits()
     _lower_quorum(scene, 2)
@@ -347,8 +347,8 @@ def drop_topology(scene: Scene) -> None:
         b=Room(gpus=4, labels={"test.gangboard.dev/rack": "r2"}),
     )
     _waiting(scene, _run(scene, 2, topology="test.gangboard.dev/rack"), 2)
-    found = _only(scene, AdviceKind.DROP_TOPOLOGY)
-    assert (found.change, found.method) == (AdviceKind.DROP_TOPOLOGY, ChangeMethod.RECREATE)
+    result = _only(scene, AdviceKind.DROP_TOPOLOGY)
+    assert (result.change, result.method) == (AdviceKind.DROP_TOPOLOGY, ChangeMethod.RECREATE)
     _again(scene, _run(scene, 2))
     scene.wait_bound(2)
 
@@ -356,8 +356,8 @@ def drop_topology(scene: Scene) -> None:
 def opt_out(scene: Scene) -> None:
     scene.make_nodes(a=FOUR, b=FOUR)
     _waiting(scene, _run(scene, 3, gang=None), 3)
-    found = _only(scene, AdviceKind.OPT_OUT)
-    assert (found.count, found.method) == (2, ChangeMethod.RECREATE)
+    result = _only(scene, AdviceKind.OPT_OUT)
+    assert (result.count, result.method) == (2, ChangeMethod.RECREATE)
     _again(scene, _run(scene, 3, gang=None, indexed=False))
     scene.wait_bound(2)
 
@@ -386,27 +386,27 @@ SCENES: tuple[Callable[[Scene], None], ...] = (
 def played(controlplane_137: ControlPlane) -> Iterator[dict[str, Future[None]]]:
     """Let all scenes begin; each ends by itself, with an assertion or without."""
     namespaces = Namespaces()
-    scenes = {one: Scene(controlplane_137.client, namespaces(controlplane_137)) for one in SCENES}
+    scenes = {
+        scene: Scene(controlplane_137.client, namespaces(controlplane_137)) for scene in SCENES
+    }
     with ThreadPoolExecutor(len(SCENES)) as pool:
-        yield {one.__name__: pool.submit(one, scene) for one, scene in scenes.items()}
+        yield {item.__name__: pool.submit(item, scene) for item, scene in scenes.items()}
     namespaces.delete()
     for scene in scenes.values():
         scene.clear()
 
 
-@pytest.mark.parametrize("name", [one.__name__ for one in SCENES])
+@pytest.mark.parametrize("name", [scene.__name__ for scene in SCENES])
 def test_advice_frees_and_half_of_it_does_not(played: dict[str, Future[None]], name: str) -> None:
     played[name].result(timeout=150)
 
 
-def test_a_gang_that_nobody_asked_for_is_left(
-    controlplane_136: ControlPlane, namespace: Namespaces
-) -> None:
+def test_an_unrequested_gang_is_kept(controlplane_136: ControlPlane, namespace: Namespaces) -> None:
     scene = Scene(controlplane_136.client, namespace(controlplane_136), (1, 36))
     opt_out(scene)
     scene.clear()
 
 
 def test_every_kind_of_advice_is_played() -> None:
-    names = {one.__name__ for one in (*SCENES, opt_out)}
+    names = {item.__name__ for item in (*SCENES, opt_out)}
     assert {change.name.lower() for change in set(AdviceKind) - OF_RULES - OF_VERDICTS} <= names

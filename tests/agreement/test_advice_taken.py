@@ -18,14 +18,14 @@ def test_the_first_advice_frees_and_half_of_it_does_not(advised: Judged) -> None
     cases = [case for case in (*kept.DRAWN, *kept.ADVICE_MISSED) if most(case) < case.quorum]
     print(*lines(advised.tried), *misses(advised.tried), sep="\n")
     assert len(advised.tried) == len(cases)
-    found = faults(advised.tried, advised.of(cases))
-    assert not found, "\n".join(found)
+    result = faults(advised.tried, advised.of(cases))
+    assert not result, "\n".join(result)
 
 
 def test_most_misfits_get_advice() -> None:
-    """Of three hundred drawn cases; whether the advice is right is asked elsewhere."""
+    """Three hundred drawn cases. Other tests check whether the advice is right."""
     cases = [case for case in make_cases(kept.SEEDS[0], PAPER) if most(case) < case.quorum]
-    look, groups = on_paper(cases)
-    advised = sum(bool(advise(look.unit(groups[case.name]))) for case in cases)
+    read, groups = on_paper(cases)
+    advised = sum(bool(advise(read.unit(groups[case.name]))) for case in cases)
     print(f"{advised} of {len(cases)} misfits get advice")
     assert advised >= ADVISED_AT_LEAST * len(cases)

@@ -17,30 +17,30 @@ from tests.agreement.reckoning import is_boundary, most
 
 
 def test_arithmetic_and_scheduler_agree(advised: Judged) -> None:
-    """Of the drawn cases none is wrong, and we cannot tell of one in twenty at most."""
+    """No drawn case is wrong, and at most one in twenty is unknown."""
     figures = Figures(advised.of(kept.DRAWN))
     print(*figures.lines(), *figures.disagreements, sep="\n")
     assert len(figures.results) == len(kept.DRAWN) >= 20
     assert not figures.faults, "\n".join(figures.faults)
 
 
-def test_who_shares_a_rack_is_never_wrong(judged: Judged) -> None:
+def test_pods_in_the_same_rack_are_never_wrong(judged: Judged) -> None:
     """Pods of a set share no rack. Where members of several kinds are in one set we cannot tell."""
     results = judged.of(kept.RACKS)
-    outcomes = Counter(one.outcome for one in results)
+    outcomes = Counter(result.outcome for result in results)
     print(outcomes)
-    assert not [one for one in results if one.outcome is Outcome.WRONG]
+    assert not [result for result in results if result.outcome is Outcome.WRONG]
     assert outcomes[Outcome.AGREED] >= len(results) * 3 / 4
-    answers = {one.ours.answer for one in results if one.outcome is Outcome.AGREED}
+    answers = {result.ours.answer for result in results if result.outcome is Outcome.AGREED}
     assert answers == {FitAnswer.YES, FitAnswer.NO}
 
 
 def test_two_spread_constraints_are_never_wrong(judged: Judged) -> None:
-    """That they fit is never said; that they do not is said of nearly all that are refused."""
+    """A fit is never claimed. A misfit is claimed for nearly all refused gangs."""
     results = judged.of(kept.SPREADS)
-    outcomes = Counter((one.played.judgement, one.outcome) for one in results)
+    outcomes = Counter((result.played.judgement, result.outcome) for result in results)
     print(outcomes)
-    assert not [one for one in results if one.outcome is Outcome.WRONG]
+    assert not [result for result in results if result.outcome is Outcome.WRONG]
     assert outcomes[Judgement.FITS, Outcome.CANNOT_TELL] >= len(results) / 4
     assert outcomes[Judgement.REFUSED, Outcome.AGREED] >= len(results) / 3
     assert outcomes[Judgement.REFUSED, Outcome.CANNOT_TELL] <= len(results) / 12
@@ -55,16 +55,19 @@ def test_draws_are_fair_and_repeatable() -> None:
     assert all(2 <= len(case.nodes) <= 6 and 1 <= len(case.pod_sets) <= 3 for case in cases)
     # Anti-affinity, and that by a rule of one side only.
     asks = [
-        [ask for node in case.nodes for ask in node.runs]
+        [run for node in case.nodes for run in node.runs]
         + [pod_set.ask for pod_set in case.pod_sets]
         for case in cases
     ]
-    assert sum(any(ask.avoided for ask in one) for one in asks) / 200 >= 0.1
-    assert sum(any(ask.apart and ask.bystander for ask in one) for one in asks) / 200 >= 0.05
+    assert sum(any(request.avoided for request in item) for item in asks) / 200 >= 0.1
+    assert (
+        sum(any(request.apart and request.bystander for request in item) for item in asks) / 200
+        >= 0.05
+    )
     # Topology spread, half of which at least with pods that count already.
     spread = [case for case in cases if case.is_spread]
     assert len(spread) / 200 >= 0.12
-    assert sum(any(ask.counted for node in one.nodes for ask in node.runs) for one in spread) >= (
+    assert sum(any(run.counted for node in item.nodes for run in node.runs) for item in spread) >= (
         len(spread) / 2
     )
 
@@ -102,8 +105,8 @@ def test_drawn_disagreements_are_never_ours(judged: Judged) -> None:
         assert result.outcome in (Outcome.MISSED, Outcome.AGREED), result
 
 
-def test_what_the_scheduler_says_settles_what_nodes_do_not(judged: Judged) -> None:
-    """Of a gang for one rack it tells what it met in one of them, and any may be that: then we cannot tell."""
+def test_the_scheduler_settles_facts_that_nodes_do_not_show(judged: Judged) -> None:
+    """For a gang in one rack, the scheduler reports the obstacles of any rack, so the answer is unknown."""
     for result in judged.of(kept.SETTLED):
         assert result.played.judgement is Judgement.REFUSED, result
         if "Insufficient nvidia.com/gpu" in result.played.words:
@@ -114,12 +117,13 @@ def test_what_the_scheduler_says_settles_what_nodes_do_not(judged: Judged) -> No
             assert result.ours.answer is FitAnswer.CANNOT_TELL, result
 
 
-def test_small_pods_that_are_spread_keep_a_large_one_out(judged: Judged) -> None:
-    """The scheduler puts each small pod on the emptier node; then no node is whole for the large one.
+def test_spread_small_pods_block_a_large_pod(judged: Judged) -> None:
+    """The scheduler puts each small pod on the emptier node, so no node is free for the large one.
 
-    Placed together on one node they would leave the other free. It takes pod after pod and never
-    takes one back (podGroupSchedulingDefaultAlgorithm, 1.37.0): it refuses a gang that fits, and
-    places the same pods when each is told its node. Ours says that it fits, and that is true.
+    Together on one node they would leave the other free. The scheduler takes pod after pod and never
+    backtracks (podGroupSchedulingDefaultAlgorithm, 1.37.0): it refuses a gang that fits, and
+    places the same pods if each is assigned its node. Our answer is that it fits, and that is true.
+
     """
     result = judged.results[kept.SMALL_FIRST]
     assert result.played.judgement is Judgement.REFUSED, result
@@ -134,21 +138,21 @@ def test_the_large_pod_first_and_it_is_placed(judged: Judged) -> None:
     assert result.outcome is Outcome.AGREED, result
 
 
-def test_a_pod_that_has_only_the_label_is_seen(judged: Judged) -> None:
-    """The member may not be where a pod with that label is, whatever that pod's rules."""
+def test_a_pod_with_only_the_label_counts(judged: Judged) -> None:
+    """The member must avoid a pod with that label, independent of that pod's rules."""
     result = judged.results[kept.ONLY_THE_LABEL]
     assert result.played.judgement is Judgement.REFUSED, result
     assert result.outcome is Outcome.AGREED, result
 
 
-def test_a_rule_of_a_pod_that_runs_is_seen(judged: Judged) -> None:
+def test_a_rule_of_a_running_pod_counts(judged: Judged) -> None:
     """No pod with that label may come to a pod that has the rule."""
     result = judged.results[kept.RULE_OF_A_RUNNING_POD]
     assert result.played.judgement is Judgement.REFUSED, result
     assert result.outcome is Outcome.AGREED, result
 
 
-def test_without_a_rule_on_either_side_they_share_a_node(judged: Judged) -> None:
+def test_pods_without_rules_share_a_node(judged: Judged) -> None:
     result = judged.results[kept.NO_RULE]
     assert result.played.judgement is Judgement.FITS, result
     assert result.outcome is Outcome.AGREED, result
@@ -156,9 +160,9 @@ def test_without_a_rule_on_either_side_they_share_a_node(judged: Judged) -> None
 
 def test_members_with_a_rule_about_others_share_a_node_with_their_like_only(judged: Judged) -> None:
     """The rule of the first is about the second: two of a kind are together, both kinds are not."""
-    one = judged.results[kept.SHUNNED_ON_ONE_NODE]
-    assert one.played.judgement is Judgement.REFUSED, one
-    assert one.outcome is Outcome.AGREED, one
+    item = judged.results[kept.SHUNNED_ON_ONE_NODE]
+    assert item.played.judgement is Judgement.REFUSED, item
+    assert item.outcome is Outcome.AGREED, item
 
 
 def test_members_with_a_rule_about_others_find_two_nodes(judged: Judged) -> None:

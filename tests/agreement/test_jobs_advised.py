@@ -17,7 +17,7 @@ from tests.agreement.jobs import (
     is_helpable,
     make_job_case,
 )
-from tests.agreement.jobs_figures import faults, lines, told
+from tests.agreement.jobs_figures import faults, lines, outcome_text
 from tests.agreement.jobs_play import play
 from tests.agreement.reckoning import most
 
@@ -28,33 +28,33 @@ DRAWN = 30
 
 def test_advice_frees_the_gangs_of_controllers(arena: Arena) -> None:
     outcomes = list(play(arena, [make_job_case(SEED, number) for number in NUMBERS]))
-    print(*lines(outcomes), *filter(None, map(told, outcomes)), sep="\n")
-    found = faults(outcomes)
-    assert not found, "\n".join(found)
+    print(*lines(outcomes), *filter(None, map(outcome_text, outcomes)), sep="\n")
+    result = faults(outcomes)
+    assert not result, "\n".join(result)
 
 
 def test_the_draw_of_jobs_is_fair_and_repeatable() -> None:
     cases = [make_job_case(11, number) for number in range(DRAWN)]
     assert cases[:5] == [make_job_case(11, number) for number in range(5)]
-    counts = Counter(one.kind for one in cases)
+    counts = Counter(case.kind for case in cases)
     assert all(counts[kind] >= 2 for kind in Kind), counts
-    misfits = [one for one in cases if most(one.case) < one.case.quorum]
+    misfits = [case for case in cases if most(case.case) < case.case.quorum]
     assert len(misfits) >= 0.75 * DRAWN
     assert sum(map(is_helpable, misfits)) >= 0.85 * len(misfits)
-    assert sum(bool(one.leaving) for one in cases) >= 0.15 * DRAWN
-    assert not any(one.case.is_spread for one in cases)
+    assert sum(bool(case.leaving) for case in cases) >= 0.15 * DRAWN
+    assert not any(case.case.is_spread for case in cases)
 
 
 def test_advice_is_followed_to_the_letter() -> None:
-    """What a person would write into the manifest on reading the sentence."""
+    """A user's change of the manifest after reading the sentence."""
     job = gang_objects(_drawn(Kind.EXPLICIT, PodSetSpec("w", 4, Ask(gpus=4))), "ns", "run")
     text = (
         "Lower the parallelism, completions and minCount of Job run from 4 to 2: that many fit now"
     )
     advice = Advice(AdviceKind.SIZE, text, method=ChangeMethod.IN_PLACE, count=2)
-    (made,) = changed(job, advice, "")
-    assert (made["spec"]["parallelism"], made["spec"]["completions"]) == (2, 2)
-    assert made["spec"]["scheduling"]["schedulingPolicy"] == {"gang": {"minCount": 2}}
+    (created,) = changed(job, advice, "")
+    assert (created["spec"]["parallelism"], created["spec"]["completions"]) == (2, 2)
+    assert created["spec"]["scheduling"]["schedulingPolicy"] == {"gang": {"minCount": 2}}
     assert job[0]["spec"]["parallelism"] == 4
 
     workers = _drawn(Kind.JOBSET, PodSetSpec("d", 1, Ask()), PodSetSpec("w", 6, Ask(gpus=4)))
@@ -67,13 +67,13 @@ def test_advice_is_followed_to_the_letter() -> None:
     assert asked_for(fewer[0]) == 1 + 2
     taint = Taint("dedicated", value="infra", effect="NoSchedule")
     tolerating = changed(jobset, Advice(AdviceKind.TOLERATE, "", taint=taint), "w")
-    driver, found = (
+    driver, result = (
         part["template"]["spec"]["template"]["spec"]
         for part in tolerating[0]["spec"]["replicatedJobs"]
     )
     assert "tolerations" not in driver
     entry = {"key": "dedicated", "operator": "Equal", "value": "infra", "effect": "NoSchedule"}
-    assert found["tolerations"] == [entry]
+    assert result["tolerations"] == [entry]
 
 
 def _drawn(kind: Kind, *pod_sets: PodSetSpec) -> JobCase:

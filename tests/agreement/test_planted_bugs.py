@@ -9,9 +9,9 @@ from tests.agreement.planted import BUGS, found_by
 
 
 @pytest.mark.parametrize("bug", BUGS)
-def test_a_planted_bug_is_found(bug: str) -> None:
+def test_a_planted_bug_is_detected(bug: str) -> None:
     assert list(found_by(kept.TELLING, BUGS[bug]))
 
 
-def test_nothing_is_found_where_nothing_is_planted() -> None:
+def test_an_unmodified_program_has_no_disagreement() -> None:
     assert not list(found_by(kept.DRAWN, {}))

@@ -142,7 +142,7 @@ def test_queues_of_an_unread_cluster_are_not_listed_as_empty(as_persona: Run) ->
     result = as_persona("reader", "queues")
     assert result.code == 2
     assert "have not been read yet" in result.err
-    assert "Nothing was result." in result.err
+    assert "Nothing was found." in result.err
 
 
 def test_whoami_prints_the_user(as_persona: Run) -> None:

@@ -39,21 +39,21 @@ def site(request: pytest.FixtureRequest) -> Iterator[Site]:
     name = f"c-{secrets.token_hex(4)}"
     if request.param == "simulator":
         simulator, client = request.getfixturevalue("simulated")
-        found = _simulated_site(simulator, client, name)
+        result = _simulated_site(simulator, client, name)
     else:
-        found = _real_site(request.getfixturevalue("controlplane_137"), name)
-    found.client.create(namespace(name))
-    yield found
-    # What is left there must not take room from the next test.
-    found.client.delete("v1", "Namespace", name)
+        result = _real_site(request.getfixturevalue("controlplane_137"), name)
+    result.client.create(namespace(name))
+    yield result
+    # Leftover pods must not take capacity from the next test.
+    result.client.delete("v1", "Namespace", name)
     if request.param == "real":
-        delete_nodes(found.client)
+        delete_nodes(result.client)
 
 
 @pytest.fixture
 def held_site(site: Site) -> Iterator[Site]:
     """A server with the Hold installed and served; the simulator has it already."""
-    made = []
+    created = []
     for obj in INSTALLATION:
         try:
             site.client.create(obj)
@@ -61,10 +61,10 @@ def held_site(site: Site) -> Iterator[Site]:
             if error.status != 409:
                 raise
         else:
-            made.append(obj)
+            created.append(obj)
     wait(lambda: _serves_holds(site), what="Holds to be served")
     yield site
-    for obj in reversed(made):
+    for obj in reversed(created):
         site.client.delete(obj["apiVersion"], obj["kind"], obj["metadata"]["name"])
         # A definition that is still going would make the next test's creation "already there".
         site.client.wait_gone(obj["apiVersion"], obj["kind"], obj["metadata"]["name"])

@@ -1,4 +1,4 @@
-"""What the controllers make of a suspension, a Hold and a failure, on both servers."""
+"""Reactions of the controllers to a suspension, a Hold and a failure, on both servers."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ def _run(site: Site, *, max_restarts: int | None = None, backoff: int = 0) -> Js
         "driver": {},
         "workers": {"replicas": 2, "pods": 2, "gpu": 1, "grace": 1, "backoff_limit": backoff},
     }
-    made = jobset("run", site.namespace, jobs=jobs, max_restarts=max_restarts)  # type: ignore[arg-type]
-    site.client.create(made)
+    created = jobset("run", site.namespace, jobs=jobs, max_restarts=max_restarts)  # type: ignore[arg-type]
+    site.client.create(created)
     return _settled(site)
 
 
 def _settled(site: Site, ready: int = 3) -> Json:
     return site.client.wait_for(
-        JOBSET, "JobSet", "run", site.namespace, until=lambda found: _ready(found) == ready
+        JOBSET, "JobSet", "run", site.namespace, until=lambda result: _ready(result) == ready
     )
 
 
-def _ready(found: Json) -> int:
-    return sum(row["ready"] for row in found.get("status", {}).get("replicatedJobsStatus", []))
+def _ready(obj: Json) -> int:
+    return sum(row["ready"] for row in obj.get("status", {}).get("replicatedJobsStatus", []))
 
 
-def _row(found: Json, name: str = "workers") -> Json:
-    rows = {row["name"]: row for row in found["status"]["replicatedJobsStatus"]}
+def _row(obj: Json, name: str = "workers") -> Json:
+    rows = {row["name"]: row for row in obj["status"]["replicatedJobsStatus"]}
     found_row: Json = rows[name]
     return found_row
 
@@ -45,8 +45,8 @@ def _child(site: Site, name: str = CHILD) -> Json:
 
 
 def _pods(site: Site, job_name: str = CHILD) -> list[Json]:
-    found = site.client.list("v1", "Pod", site.namespace, labels=f"job-name={job_name}")
-    return [item for item in found if "deletionTimestamp" not in item["metadata"]]
+    result = site.client.list("v1", "Pod", site.namespace, labels=f"job-name={job_name}")
+    return [item for item in result if "deletionTimestamp" not in item["metadata"]]
 
 
 def _texts(site: Site, job_name: str) -> list[str]:
@@ -70,13 +70,13 @@ def _suspend(site: Site, value: bool, *, dry_run: bool = False) -> Json:
 
 def _hold(site: Site) -> Json:
     owner = _child(site)["metadata"]["ownerReferences"][0]
-    made = {
+    created = {
         "apiVersion": HOLD,
         "kind": "Hold",
         "metadata": {"name": CHILD, "namespace": site.namespace, "ownerReferences": [owner]},
         "spec": {"jobName": CHILD, "ownerUID": owner["uid"], "by": "ada", "reason": "looking"},
     }
-    return site.client.create(made)
+    return site.client.create(created)
 
 
 def test_a_job_is_suspended_and_resumed(site: Site) -> None:
@@ -108,17 +108,17 @@ def test_a_job_is_suspended_and_resumed(site: Site) -> None:
     assert [group["status"]["conditions"][0]["reason"] for group in groups] == ["Scheduled"]
 
 
-def test_a_gang_without_room_is_refused_in_the_schedulers_words(site: Site) -> None:
+def test_an_unplaceable_gang_is_refused_with_the_scheduler_text(site: Site) -> None:
     site.client.create(job("big", site.namespace, parallelism=6, gpu=4, gang=6))
     group = wait(
         lambda: next(
             (
-                found
-                for found in site.client.list(
+                result
+                for result in site.client.list(
                     "scheduling.k8s.io/v1beta1", "PodGroup", site.namespace
                 )
                 # Its first look may come before those of the last test have left.
-                if "4 scheduled, 1 remaining" in str(found["status"])
+                if "4 scheduled, 1 remaining" in str(result["status"])
             ),
             None,
         ),
@@ -136,8 +136,8 @@ def test_a_gang_without_room_is_refused_in_the_schedulers_words(site: Site) -> N
     double = f"pod group is unschedulable, pod group is unschedulable, {status}{tail}"
     single = f"pod group is unschedulable, {status}"
     own = "0/4 nodes are available: 4 Insufficient nvidia.com/gpu."
-    wanted = sorted([own, single, double, double, double, double])
-    wait(lambda: _texts(site, "big") == wanted, what="its pods' texts")
+    expected = sorted([own, single, double, double, double, double])
+    wait(lambda: _texts(site, "big") == expected, what="its pods' texts")
 
 
 def test_a_suspended_child_job_is_resumed_by_jobset_and_loses_its_pods(site: Site) -> None:
@@ -183,8 +183,8 @@ def test_a_whole_jobset_is_suspended_and_resumed(site: Site) -> None:
         "JobSet",
         "run",
         site.namespace,
-        until=lambda found: (
-            _ready(found) == 3 and found["status"]["conditions"][0]["status"] == "False"
+        until=lambda result: (
+            _ready(result) == 3 and result["status"]["conditions"][0]["status"] == "False"
         ),
     )
     condition = resumed["status"]["conditions"][0]
@@ -205,7 +205,7 @@ def test_a_hold_is_proved_holds_and_is_released(held_site: Site) -> None:
         "JobSet",
         "run",
         site.namespace,
-        until=lambda found: (_row(found)["suspended"], _row(found)["ready"]) == (1, 1),
+        until=lambda result: (_row(result)["suspended"], _row(result)["ready"]) == (1, 1),
     )
     time.sleep(1)
     held = _child(site)
@@ -237,7 +237,7 @@ def test_a_hold_survives_a_restart_of_the_jobset(held_site: Site) -> None:
         "Job",
         CHILD,
         site.namespace,
-        until=lambda found: found["metadata"]["uid"] != before,
+        until=lambda result: result["metadata"]["uid"] != before,
     )
     assert born["spec"]["suspend"] is True
     assert _pods(site) == []
@@ -253,31 +253,31 @@ def test_a_failure_restarts_the_jobset_with_the_same_names(site: Site) -> None:
         "JobSet",
         "run",
         site.namespace,
-        until=lambda found: found["status"].get("restarts") == 1,
+        until=lambda result: result["status"].get("restarts") == 1,
     )
     restarted = site.client.wait_for(
         JOBSET,
         "JobSet",
         "run",
         site.namespace,
-        until=lambda found: (
-            _ready(found) == 3 and found["status"]["conditions"][0]["status"] == "False"
+        until=lambda result: (
+            _ready(result) == 3 and result["status"]["conditions"][0]["status"] == "False"
         ),
     )
     condition = restarted["status"]["conditions"][0]
     assert (condition["type"], condition["reason"]) == ("RestartingJobSet", "JobsReady")
     assert restarted["status"]["restartsCountTowardsMax"] == 1
     for name, uid in before.items():
-        again = _child(site, name)
-        assert again["metadata"]["uid"] != uid
-        assert again["metadata"]["labels"]["jobset.sigs.k8s.io/restart-attempt"] == "1"
+        recreated = _child(site, name)
+        assert recreated["metadata"]["uid"] != uid
+        assert recreated["metadata"]["labels"]["jobset.sigs.k8s.io/restart-attempt"] == "1"
     site.fail_pod(_pods(site)[0])
     failed = site.client.wait_for(
         JOBSET,
         "JobSet",
         "run",
         site.namespace,
-        until=lambda found: found["status"].get("terminalState") == "Failed",
+        until=lambda result: result["status"].get("terminalState") == "Failed",
     )
     conditions = {c["type"]: c for c in failed["status"]["conditions"]}
     assert conditions["RestartingJobSet"]["reason"] == "JobSetFailed"
@@ -287,7 +287,7 @@ def test_a_failure_restarts_the_jobset_with_the_same_names(site: Site) -> None:
     )
 
 
-def test_what_belongs_to_a_jobset_goes_with_it(held_site: Site) -> None:
+def test_objects_of_a_jobset_are_deleted_with_it(held_site: Site) -> None:
     site = held_site
     _run(site)
     _hold(site)

@@ -1,4 +1,4 @@
-"""The requests of a plan, sent as they are: what a server makes of them, simulated and real."""
+"""The requests of a plan, sent unchanged to a simulated and a real server."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ _TYPES = {
 
 
 def _resource(kind: str) -> Resource:
-    return next(one.resource for one in owner_kinds() if one.resource.kind == kind)
+    return next(item.resource for item in owner_kinds() if item.resource.kind == kind)
 
 
-def _read(resource: Resource, found: Json) -> Any:
-    wire = msgspec.json.decode(json.dumps(found).encode(), type=resource.wire)
-    model, problem = build_model(resource, wire, found["apiVersion"].rpartition("/")[2])
+def _read(resource: Resource, result: Json) -> Any:
+    wire = msgspec.json.decode(json.dumps(result).encode(), type=resource.wire)
+    model, problem = build_model(resource, wire, result["apiVersion"].rpartition("/")[2])
     assert problem is None, problem
     return model
 
@@ -59,24 +59,24 @@ def _context(site: Site, kind: str, name: str) -> Gang:
     version = JOBSET if kind == "JobSet" else BATCH
     owner = _read(_resource(kind), site.client.get(version, kind, name, ns))
     jobs = [_read(_resource("Job"), one) for one in _listed(site, BATCH, "Job")]
-    found = _listed(site, "gangboard.dev/v1alpha1", "Hold") if kind == "JobSet" else ()
-    holds = [_read(HOLD, one) for one in found]
+    result = _listed(site, "gangboard.dev/v1alpha1", "Hold") if kind == "JobSet" else ()
+    holds = [_read(HOLD, item) for item in result]
     return a_gang(owner=owner, jobs=tuple(jobs), holds=tuple(holds))
 
 
 def _listed(site: Site, version: str, kind: str) -> list[Json]:
-    found = site.client.list(version, kind, site.namespace)
-    return [{"apiVersion": version, "kind": kind, **one} for one in found]
+    result = site.client.list(version, kind, site.namespace)
+    return [{"apiVersion": version, "kind": kind, **item} for item in result]
 
 
 def _plan(
     site: Site, verb: Verb, kind: str, name: str, child: str = "", levers: ClusterLevers = LEVERS
 ) -> Plan:
     context = _context(site, kind, name)
-    subject = next((one for one in context.jobs if one.meta.ref.name == child), context.owner)
+    subject = next((item for item in context.jobs if item.meta.ref.name == child), context.owner)
     ref = subject.meta.ref
     target = ActionTarget("", ref.group, ref.kind, ref.namespace, ref.name, ref.uid)
-    made = plan(
+    created = plan(
         context,
         levers,
         ActionRequest(verb, target, "contract"),
@@ -84,12 +84,12 @@ def _plan(
         action=f"a-{secrets.token_hex(4)}",
         now=datetime.now(UTC),
     )
-    assert made.allowed, made.why_not
-    return made
+    assert created.allowed, created.why_not
+    return created
 
 
 def _send(site: Site, step: Step, *, met: bool = False) -> Json:
-    """Send a step. `met`: somebody else may have done it, and then its tests fail."""
+    """Send a step. `met`: another writer may have done it, and then its tests fail."""
     query = "?dryRun=All" if step.dry_run else ""
     method = "PATCH" if step.method == "MERGE" else step.method
     status, body, _ = site.raw(
@@ -101,27 +101,29 @@ def _send(site: Site, step: Step, *, met: bool = False) -> Json:
     return body
 
 
-def _carry_out(site: Site, made: Plan) -> Json:
+def _carry_out(site: Site, created: Plan) -> Json:
     """Send every step once, a proof until it holds; return the answer to the last."""
     answer: Json = {}
-    for step in made.steps:
+    for step in created.steps:
         if step.dry_run:
-            wanted = step.kind is StepKind.PROVE_HOLD
+            expected = step.kind is StepKind.PROVE_HOLD
             wait(
-                lambda step=step, wanted=wanted: _send(site, step)["spec"]["suspend"] is wanted,  # type: ignore[misc]
+                lambda step=step, expected=expected: (
+                    _send(site, step)["spec"]["suspend"] is expected
+                ),  # type: ignore[misc]
                 what=step.name,
             )
         else:
-            answer = _send(site, step, met=_resumed(made, step))
+            answer = _send(site, step, met=_resumed(created, step))
     return answer
 
 
-def _resumed(made: Plan, step: Step) -> bool:
+def _resumed(created: Plan, step: Step) -> bool:
     """Whether the JobSet may resume its Job before we do.
 
     Once its Hold is gone, the controller does so as soon as anything about the JobSet changes.
     """
-    return (made.verb, made.lever, step.kind) == (Verb.RESUME, "hold", StepKind.PATCH)
+    return (created.verb, created.lever, step.kind) == (Verb.RESUME, "hold", StepKind.PATCH)
 
 
 def _three(site: Site) -> None:
@@ -132,8 +134,8 @@ def _three(site: Site) -> None:
 
 
 def _settled(site: Site, ready: int, suspended: int = 0) -> None:
-    def is_so(found: Json) -> bool:
-        rows = found.get("status", {}).get("replicatedJobsStatus", [])
+    def is_so(result: Json) -> bool:
+        rows = result.get("status", {}).get("replicatedJobsStatus", [])
         return (
             sum(row["ready"] for row in rows),
             sum(row["suspended"] for row in rows),
@@ -146,19 +148,22 @@ def _job(site: Site, name: str = "trio-w-1") -> Json:
     return site.client.get(BATCH, "Job", name, site.namespace)
 
 
-def test_one_job_is_held_and_released(held_site: Site) -> None:
+def test_a_job_is_held_and_released(held_site: Site) -> None:
     site = held_site
     _three(site)
-    made = _plan(site, Verb.SUSPEND, "JobSet", "trio", "trio-w-1")
-    assert made.lever == "hold"
-    answer = _carry_out(site, made)
+    created = _plan(site, Verb.SUSPEND, "JobSet", "trio", "trio-w-1")
+    assert created.lever == "hold"
+    answer = _carry_out(site, created)
     assert answer["spec"]["suspend"] is True
-    assert answer["metadata"]["generation"] == made.generation + 1
+    assert answer["metadata"]["generation"] == created.generation + 1
     _settled(site, 2, 1)
     time.sleep(1)
-    assert _job(site)["metadata"]["generation"] == made.generation + 1
+    assert _job(site)["metadata"]["generation"] == created.generation + 1
     status, refused, _ = site.raw(
-        "PATCH", made.steps[-1].path, json.loads(made.steps[-1].patch), Content_Type=_TYPES["PATCH"]
+        "PATCH",
+        created.steps[-1].path,
+        json.loads(created.steps[-1].patch),
+        Content_Type=_TYPES["PATCH"],
     )
     assert (status, refused["reason"]) == (422, "Invalid")
     released = _plan(site, Verb.RESUME, "JobSet", "trio", "trio-w-1")
@@ -187,7 +192,7 @@ def test_a_whole_jobset_is_suspended_and_resumed_around_a_held_job(held_site: Si
     _settled(site, 3)
 
 
-def test_a_hold_made_in_a_suspended_jobset_keeps_its_job_when_that_is_resumed(
+def test_a_hold_created_in_a_suspended_jobset_survives_its_resume(
     held_site: Site,
 ) -> None:
     site = held_site
@@ -200,12 +205,12 @@ def test_a_hold_made_in_a_suspended_jobset_keeps_its_job_when_that_is_resumed(
     assert _job(site)["spec"]["suspend"] is True
 
 
-def test_one_job_is_paused_and_gets_its_parallelism_back(held_site: Site) -> None:
+def test_a_job_is_paused_and_gets_its_parallelism_back(held_site: Site) -> None:
     site = held_site
     _three(site)
-    made = _plan(site, Verb.SUSPEND, "JobSet", "trio", "trio-w-1", PAUSE)
-    assert made.lever == "parallelism"
-    _carry_out(site, made)
+    created = _plan(site, Verb.SUSPEND, "JobSet", "trio", "trio-w-1", PAUSE)
+    assert created.lever == "parallelism"
+    _carry_out(site, created)
     wait(lambda: not _job(site)["status"].get("active"), what="pods to go")
     _carry_out(site, _plan(site, Verb.RESUME, "JobSet", "trio", "trio-w-1", PAUSE))
     back = _job(site)
@@ -214,11 +219,11 @@ def test_one_job_is_paused_and_gets_its_parallelism_back(held_site: Site) -> Non
     _settled(site, 3)
 
 
-def test_a_job_that_stands_alone_gets_its_first_annotation(site: Site) -> None:
+def test_a_standalone_job_gets_its_first_annotation(site: Site) -> None:
     site.client.create(job("train", site.namespace, parallelism=2, grace=1))
     assert "annotations" not in _job(site, "train")["metadata"]
-    made = _plan(site, Verb.SUSPEND, "Job", "train")
-    answer = _carry_out(site, made)
+    created = _plan(site, Verb.SUSPEND, "Job", "train")
+    answer = _carry_out(site, created)
     assert answer["spec"]["suspend"] is True
     assert list(answer["metadata"]["annotations"]) == ["gangboard.dev/action"]
     answer = _carry_out(site, _plan(site, Verb.RESUME, "Job", "train"))

@@ -61,7 +61,7 @@ def test_the_schema_of_each_group_version_has_a_hash(site: Site) -> None:
     assert site.client.request("GET", "/openapi/v3")["paths"] == paths
 
 
-def test_pages_of_a_list_show_one_moment(site: Site) -> None:
+def test_pages_of_a_list_are_a_snapshot(site: Site) -> None:
     _pods(site, 7)
     first = site.client.request("GET", site.pods, query={"limit": 3})
     site.client.create(pod("p-later", site.namespace, scheduler="nobody"))
@@ -70,9 +70,9 @@ def test_pages_of_a_list_show_one_moment(site: Site) -> None:
     second = site.client.request("GET", site.pods, query={"limit": 3, "continue": token})
     token = second["metadata"]["continue"]
     third = site.client.request("GET", site.pods, query={"limit": 3, "continue": token})
-    seen = [_names(page) for page in (first, second, third)]
-    assert list(itertools.chain(*seen)) == [f"p-{number}" for number in range(7)]
-    assert [len(names) for names in seen] == [3, 3, 1]
+    observed = [_names(page) for page in (first, second, third)]
+    assert list(itertools.chain(*observed)) == [f"p-{number}" for number in range(7)]
+    assert [len(names) for names in observed] == [3, 3, 1]
     assert len({page["metadata"]["resourceVersion"] for page in (first, second, third)}) == 1
     assert first["metadata"]["remainingItemCount"] == 4
     assert second["metadata"]["remainingItemCount"] == 1
@@ -83,8 +83,8 @@ def test_pages_of_a_list_show_one_moment(site: Site) -> None:
 
 def test_a_selector_hides_how_many_remain(site: Site) -> None:
     for number in range(3):
-        made = pod(f"p-{number}", site.namespace, scheduler="nobody", labels={"side": "left"})
-        site.client.create(made)
+        created = pod(f"p-{number}", site.namespace, scheduler="nobody", labels={"side": "left"})
+        site.client.create(created)
     site.client.create(pod("other", site.namespace, scheduler="nobody"))
     page = site.client.request("GET", site.pods, query={"limit": 2, "labelSelector": "side=left"})
     assert _names(page) == ["p-0", "p-1"]
@@ -101,7 +101,7 @@ def test_items_of_custom_resources_carry_their_kind(site: Site) -> None:
     assert page["items"] == []
 
 
-def test_a_watch_tells_every_change_after_its_version(site: Site) -> None:
+def test_a_watch_reports_every_change_after_its_version(site: Site) -> None:
     _pods(site, 1)
     version = site.client.request("GET", site.pods)["metadata"]["resourceVersion"]
     with site.watch(site.pods, resourceVersion=version, timeoutSeconds=15) as events:
@@ -109,27 +109,27 @@ def test_a_watch_tells_every_change_after_its_version(site: Site) -> None:
         patch = {"metadata": {"labels": {"seen": "yes"}}}
         site.client.patch("v1", "Pod", "p-0", patch, site.namespace)
         site.client.delete("v1", "Pod", "new", site.namespace, grace=0)
-        found = list(itertools.islice(events, 4))
+        result = list(itertools.islice(events, 4))
     # Every deletion of a pod is seen twice: it is marked, then it goes.
-    assert [(event["type"], event["object"]["metadata"]["name"]) for event in found] == [
+    assert [(event["type"], event["object"]["metadata"]["name"]) for event in result] == [
         ("ADDED", "new"),
         ("MODIFIED", "p-0"),
         ("MODIFIED", "new"),
         ("DELETED", "new"),
     ]
-    assert found[2]["object"]["metadata"]["deletionGracePeriodSeconds"] == 0
-    versions = [int(event["object"]["metadata"]["resourceVersion"]) for event in found]
+    assert result[2]["object"]["metadata"]["deletionGracePeriodSeconds"] == 0
+    versions = [int(event["object"]["metadata"]["resourceVersion"]) for event in result]
     assert versions == sorted(versions)
     assert versions[0] > int(version)
-    assert all(event["object"]["kind"] == "Pod" for event in found)
+    assert all(event["object"]["kind"] == "Pod" for event in result)
 
 
-def test_a_watch_without_a_version_begins_with_what_is_there(site: Site) -> None:
+def test_a_watch_without_a_version_starts_with_existing_objects(site: Site) -> None:
     _pods(site, 2)
     with site.watch(site.pods, timeoutSeconds=10) as events:
-        found = list(itertools.islice(events, 2))
-    assert {event["type"] for event in found} == {"ADDED"}
-    assert {event["object"]["metadata"]["name"] for event in found} == {"p-0", "p-1"}
+        received = list(itertools.islice(events, 2))
+    assert {event["type"] for event in received} == {"ADDED"}
+    assert {event["object"]["metadata"]["name"] for event in received} == {"p-0", "p-1"}
 
 
 def test_a_watch_can_send_the_list_first_and_mark_its_end(site: Site) -> None:
@@ -141,9 +141,9 @@ def test_a_watch_can_send_the_list_first_and_mark_its_end(site: Site) -> None:
         "timeoutSeconds": 10,
     }
     with site.watch(site.pods, **query) as events:
-        found = list(itertools.islice(events, 3))
-    assert [event["type"] for event in found] == ["ADDED", "ADDED", "BOOKMARK"]
-    annotations = found[2]["object"]["metadata"]["annotations"]
+        received = list(itertools.islice(events, 3))
+    assert [event["type"] for event in received] == ["ADDED", "ADDED", "BOOKMARK"]
+    annotations = received[2]["object"]["metadata"]["annotations"]
     assert annotations == {"k8s.io/initial-events-end": "true"}
 
 
@@ -162,16 +162,16 @@ def test_bookmarks_move_a_quiet_watch_on_and_its_end_is_no_error(site: Site) -> 
 
     try:
         # The bookmark is due two seconds before the end: a server that is held up then sends none.
-        found = wait(watch, what="a watch with a bookmark")
+        received = wait(watch, what="a watch with a bookmark")
     finally:
         site.client.delete("v1", "Pod", elsewhere["name"], "default")
-    assert {event["type"] for event in found} == {"BOOKMARK"}
-    assert int(found[-1]["object"]["metadata"]["resourceVersion"]) >= int(version)
-    assert found[-1]["object"]["kind"] == "Pod"
-    assert found[-1]["object"].get("status", {}) in ({}, None)
+    assert {event["type"] for event in received} == {"BOOKMARK"}
+    assert int(received[-1]["object"]["metadata"]["resourceVersion"]) >= int(version)
+    assert received[-1]["object"]["kind"] == "Pod"
+    assert received[-1]["object"].get("status", {}) in ({}, None)
 
 
-def test_a_watch_of_one_label_sees_pods_come_and_go_from_it(site: Site) -> None:
+def test_a_watch_of_a_label_reports_pods_that_gain_and_lose_it(site: Site) -> None:
     _pods(site, 1)
     version = site.client.request("GET", site.pods)["metadata"]["resourceVersion"]
     query = {"resourceVersion": version, "labelSelector": "side=left", "timeoutSeconds": 15}
@@ -179,11 +179,11 @@ def test_a_watch_of_one_label_sees_pods_come_and_go_from_it(site: Site) -> None:
         for side in ("left", "right"):
             patch = {"metadata": {"labels": {"side": side}}}
             site.client.patch("v1", "Pod", "p-0", patch, site.namespace)
-        found = list(itertools.islice(events, 2))
-    assert [event["type"] for event in found] == ["ADDED", "DELETED"]
+        received = list(itertools.islice(events, 2))
+    assert [event["type"] for event in received] == ["ADDED", "DELETED"]
 
 
-def test_a_version_of_long_ago_is_gone(site: Site) -> None:
+def test_an_old_version_has_expired(site: Site) -> None:
     # A young server remembers every pod from the beginning, but not JobSets: their CRD came later.
     path = "/apis/jobset.x-k8s.io/v1alpha2/jobsets"
     with site.watch(path, resourceVersion="1", timeoutSeconds=5) as events:
@@ -215,7 +215,7 @@ def test_pods_cannot_be_selected_by_their_group(site: Site) -> None:
     assert caught.value.message == "field label not supported: spec.schedulingGroup"
 
 
-def test_what_is_not_there_is_said_in_the_same_words(site: Site) -> None:
+def test_a_missing_object_has_the_same_message(site: Site) -> None:
     said = {}
     for name, path in (
         ("object", f"{site.pods}/nope"),
@@ -232,7 +232,7 @@ def test_what_is_not_there_is_said_in_the_same_words(site: Site) -> None:
     assert said["custom"] == 'jobsets.jobset.x-k8s.io "nope" not found'
     assert said["resource"] == "the server could not find the requested resource"
     assert said["version"] == said["resource"]
-    # A group that nobody serves is not even JSON.
+    # The answer for an unserved group is not even JSON.
     assert said["group"].strip() == "404 page not found"
 
 
@@ -244,7 +244,7 @@ def test_an_unknown_token_is_unauthorized(site: Site) -> None:
 
 
 def test_events_are_the_same_in_both_forms(site: Site) -> None:
-    made = {
+    created = {
         "apiVersion": "v1",
         "kind": "Event",
         "metadata": {"name": "e.1", "namespace": site.namespace},
@@ -262,7 +262,7 @@ def test_events_are_the_same_in_both_forms(site: Site) -> None:
         "firstTimestamp": "2026-11-21T09:00:00Z",
         "lastTimestamp": "2026-11-21T09:05:00Z",
     }
-    site.client.create(made)
+    site.client.create(created)
     new = site.client.get("events.k8s.io/v1", "Event", "e.1", site.namespace)
     assert new["note"] == "said in the old form"
     assert new["regarding"]["name"] == "p-0"

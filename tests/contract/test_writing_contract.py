@@ -17,7 +17,7 @@ def _job(site: Site, name: str = "quiet") -> Json:
     """Make a suspended Job, which no controller has much to do with, and let it come to rest."""
     site.client.create(job(name, site.namespace, parallelism=2, suspend=True))
     return site.client.wait_for(
-        BATCH, "Job", name, site.namespace, until=lambda found: found["status"].get("conditions")
+        BATCH, "Job", name, site.namespace, until=lambda result: result["status"].get("conditions")
     )
 
 
@@ -27,7 +27,7 @@ def _refused(site: Site, body: Any, **options: Any) -> ApiError:
     return caught.value
 
 
-def test_a_new_object_gets_what_the_server_gives(site: Site) -> None:
+def test_a_new_object_gets_the_server_fields(site: Site) -> None:
     made = site.client.create(pod("p", site.namespace, scheduler="nobody"))
     meta = made["metadata"]
     assert {"uid", "resourceVersion", "creationTimestamp"} <= meta.keys()
@@ -69,34 +69,36 @@ def test_generation_counts_changes_of_the_spec_only(site: Site) -> None:
     assert labelled["metadata"]["resourceVersion"] != before["metadata"]["resourceVersion"]
     changed = site.client.patch(BATCH, "Job", "quiet", {"spec": {"parallelism": 1}}, site.namespace)
     assert changed["metadata"]["generation"] == before["metadata"]["generation"] + 1
-    again = site.client.patch(BATCH, "Job", "quiet", {"spec": {"parallelism": 1}}, site.namespace)
-    assert again["metadata"]["resourceVersion"] == changed["metadata"]["resourceVersion"]
+    repeated = site.client.patch(
+        BATCH, "Job", "quiet", {"spec": {"parallelism": 1}}, site.namespace
+    )
+    assert repeated["metadata"]["resourceVersion"] == changed["metadata"]["resourceVersion"]
 
 
 def test_null_in_a_merge_patch_removes(site: Site) -> None:
     _job(site)
     both = {"metadata": {"annotations": {"a": "1", "b": "2"}}}
     site.client.patch(BATCH, "Job", "quiet", both, site.namespace)
-    one = {"metadata": {"annotations": {"a": None}}}
-    made = site.client.patch(BATCH, "Job", "quiet", one, site.namespace)
-    assert made["metadata"]["annotations"] == {"b": "2"}
+    item = {"metadata": {"annotations": {"a": None}}}
+    created = site.client.patch(BATCH, "Job", "quiet", item, site.namespace)
+    assert created["metadata"]["annotations"] == {"b": "2"}
 
 
 def test_a_json_patch_acts_when_its_tests_hold(site: Site) -> None:
-    found = _job(site)
+    result = _job(site)
     patch = [
-        {"op": "test", "path": "/metadata/uid", "value": found["metadata"]["uid"]},
-        {"op": "test", "path": "/metadata/generation", "value": found["metadata"]["generation"]},
+        {"op": "test", "path": "/metadata/uid", "value": result["metadata"]["uid"]},
+        {"op": "test", "path": "/metadata/generation", "value": result["metadata"]["generation"]},
         {"op": "replace", "path": "/spec/parallelism", "value": 1},
         {"op": "add", "path": "/metadata/annotations", "value": {"example.com~x": "y"}},
     ]
     patch[3]["value"] = {"x": "y"}
-    made = site.client.patch(BATCH, "Job", "quiet", patch, site.namespace, type="json")
-    assert made["spec"]["parallelism"] == 1
-    assert made["metadata"]["annotations"]["x"] == "y"
+    created = site.client.patch(BATCH, "Job", "quiet", patch, site.namespace, type="json")
+    assert created["spec"]["parallelism"] == 1
+    assert created["metadata"]["annotations"]["x"] == "y"
 
 
-def test_a_json_patch_whose_test_fails_changes_nothing(site: Site) -> None:
+def test_a_json_patch_with_a_failed_test_changes_nothing(site: Site) -> None:
     before = _job(site)
     error = _refused(
         site,
@@ -112,21 +114,21 @@ def test_a_json_patch_whose_test_fails_changes_nothing(site: Site) -> None:
     assert after["spec"]["parallelism"] == before["spec"]["parallelism"]
 
 
-def test_what_is_not_there_passes_a_test_for_null(site: Site) -> None:
+def test_a_missing_field_equals_null_in_a_test(site: Site) -> None:
     """So a JSON patch can bring the first annotation without wiping out another's."""
-    found = _job(site)
-    assert "annotations" not in found["metadata"]
+    result = _job(site)
+    assert "annotations" not in result["metadata"]
     patch = [
         {"op": "test", "path": "/metadata/annotations", "value": None},
         {"op": "add", "path": "/metadata/annotations", "value": {"x": "y"}},
     ]
-    made = site.client.patch(BATCH, "Job", "quiet", patch, site.namespace, type="json")
-    assert made["metadata"]["annotations"] == {"x": "y"}
-    again = _refused(site, patch, type="json")
-    assert (again.status, again.reason) == (422, "Invalid")
+    created = site.client.patch(BATCH, "Job", "quiet", patch, site.namespace, type="json")
+    assert created["metadata"]["annotations"] == {"x": "y"}
+    repeated = _refused(site, patch, type="json")
+    assert (repeated.status, repeated.reason) == (422, "Invalid")
 
 
-def test_a_json_patch_of_what_is_not_there_is_invalid(site: Site) -> None:
+def test_a_json_patch_of_a_missing_field_is_invalid(site: Site) -> None:
     _job(site)
     remove = [{"op": "remove", "path": "/metadata/annotations/nothing"}]
     assert _refused(site, remove, type="json").status == 422
@@ -155,12 +157,12 @@ def test_a_patch_of_the_main_resource_leaves_the_status_and_the_other_way_round(
 ) -> None:
     site.client.create(pod("p", site.namespace, scheduler="nobody"))
     body = {"metadata": {"labels": {"a": "b"}}, "status": {"phase": "Running"}}
-    made = site.client.patch("v1", "Pod", "p", body, site.namespace)
-    assert made["status"]["phase"] == "Pending"
+    created = site.client.patch("v1", "Pod", "p", body, site.namespace)
+    assert created["status"]["phase"] == "Pending"
     body = {"spec": {"nodeName": "n0"}, "status": {"phase": "Running"}}
-    made = site.client.patch("v1", "Pod", "p", body, site.namespace, subresource="status")
-    assert made["status"]["phase"] == "Running"
-    assert "nodeName" not in made["spec"]
+    created = site.client.patch("v1", "Pod", "p", body, site.namespace, subresource="status")
+    assert created["status"]["phase"] == "Running"
+    assert "nodeName" not in created["spec"]
 
 
 def test_a_patch_in_an_unknown_language_is_refused(site: Site) -> None:
@@ -173,40 +175,40 @@ def test_a_patch_in_an_unknown_language_is_refused(site: Site) -> None:
 
 def test_a_dry_run_answers_and_stores_nothing(site: Site) -> None:
     before = _job(site)
-    made = site.client.patch(
+    created = site.client.patch(
         BATCH, "Job", "quiet", {"spec": {"suspend": False}}, site.namespace, dry_run=True
     )
-    assert made["spec"]["suspend"] is False
-    assert made["metadata"]["generation"] == before["metadata"]["generation"] + 1
+    assert created["spec"]["suspend"] is False
+    assert created["metadata"]["generation"] == before["metadata"]["generation"] + 1
     assert site.client.get(BATCH, "Job", "quiet", site.namespace)["spec"]["suspend"] is True
     site.client.create(pod("never", site.namespace, scheduler="nobody"), dry_run=True)
     assert site.client.find("v1", "Pod", "never", site.namespace) is None
 
 
 def test_a_deletion_can_ask_for_the_uid(site: Site) -> None:
-    found = site.client.create(pod("p", site.namespace, scheduler="nobody"))
+    existing = site.client.create(pod("p", site.namespace, scheduler="nobody"))
     options: Json = {"preconditions": {"uid": "another"}, "gracePeriodSeconds": 0}
     with pytest.raises(ApiError) as caught:
         site.client.request("DELETE", f"{site.pods}/p", options)
     assert (caught.value.status, caught.value.reason) == (409, "Conflict")
     assert caught.value.message == (
         'Operation cannot be fulfilled on Pod "p": the UID in the precondition (another) does not '
-        f"match the UID in record ({found['metadata']['uid']}). The object might have been deleted "
+        f"match the UID in record ({existing['metadata']['uid']}). The object might have been deleted "
         "and then recreated"
     )
-    options["preconditions"]["uid"] = found["metadata"]["uid"]
+    options["preconditions"]["uid"] = existing["metadata"]["uid"]
     site.client.request("DELETE", f"{site.pods}/p", options)
     assert site.client.find("v1", "Pod", "p", site.namespace) is None
 
 
-def test_who_wrote_a_field_stands_in_managed_fields(site: Site) -> None:
+def test_managed_fields_name_the_writer_of_a_field(site: Site) -> None:
     _job(site)
-    made = site.client.patch(
+    created = site.client.patch(
         BATCH, "Job", "quiet", {"spec": {"suspend": False}}, site.namespace, field_manager="someone"
     )
     owners = [
         entry["manager"]
-        for entry in made["metadata"]["managedFields"]
+        for entry in created["metadata"]["managedFields"]
         if "f:suspend" in entry["fieldsV1"].get("f:spec", {})
     ]
     assert owners == ["someone"]

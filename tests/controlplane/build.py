@@ -1,12 +1,12 @@
 """Build the control plane's programs from ordinary Go modules into the user's cache.
 
-`python -m tests.controlplane.build [NAME ...]` builds those of `programs.PROGRAMS` that are missing and says how long
-it took; with everything in the cache it returns at once. Running what was built needs no Go.
+`python -m tests.controlplane.build [NAME ...]` builds those of `programs.PROGRAMS` that are missing and
+says how long it took; with everything in the cache it returns at once. Running the programs needs no Go.
 
-Every folder `modules/NAME` holds a `go.mod` and a `go.sum`. Programs that can do with the libraries of the same
-Kubernetes release share one: what they have in common is compiled once. Besides, a folder may have files that stand in
-for some of a program's own (`replaced`), and a `main.go` of ours, which starts a controller otherwise than its own
-program does.
+Every folder `modules/NAME` holds a `go.mod` and a `go.sum`. Programs that can do with the libraries of the
+same Kubernetes release share one, so their common packages are compiled once. Besides, a folder may have
+files that stand in for some of a program's own (`replaced`), and a `main.go` of ours, which starts a
+controller otherwise than its own program does.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from tests.controlplane.programs import PROGRAMS, Program
 _ENVIRONMENT = {"CGO_ENABLED": "0", "GOWORK": "off", "GOFLAGS": "", "GOGC": "800"}
 """The compiler collects its garbage less often: a fifth less processor time, more memory."""
 _FLAGS = ("-trimpath", "-gcflags=all=-dwarf=false")
-"""What debuggers read is not even compiled; what is linked drops it anyhow."""
+"""Debug information is not even compiled. The linker drops it in any case."""
 MODULES_FOLDER = Path(__file__).parent / "modules"
 _REPLACED = "replaced"
 
@@ -88,13 +88,15 @@ def build(names: Sequence[str] = ()) -> None:
     with _alone(folder):
         for leftover in folder.glob(".building-*"):  # of a build that was killed
             shutil.rmtree(leftover, ignore_errors=True)
-        for name in missing(names):  # asked again: whoever held the lock may have built it
+        for name in missing(
+            names
+        ):  # a second check: the previous holder of the lock may have built it
             _build(PROGRAMS[name], folder)
 
 
 def _build(program: Program, folder: Path) -> None:
     print(f"{program.name}: building, {program.takes} the first time", flush=True)
-    began = time.monotonic()
+    started = time.monotonic()
     workspace = Path(tempfile.mkdtemp(prefix=".building-", dir=folder))
     try:
         (workspace / "bin").mkdir()
@@ -105,19 +107,19 @@ def _build(program: Program, folder: Path) -> None:
             _go(program, ["install", *flags, *program.binaries], GOBIN=str(workspace / "bin"))
         else:
             _go(program, ["mod", "download", program.manifests_from])
-        for package, kept in program.binaries.items():
-            (workspace / "bin" / _called(package)).rename(workspace / "bin" / kept)
+        for package, stored in program.binaries.items():
+            (workspace / "bin" / _called(package)).rename(workspace / "bin" / stored)
         sources = {program.manifests_from: program.manifests} if program.manifests else {}
         for source, names in (sources | program.other_manifests).items():
             answer = _go(program, ["list", "-m", "-f", "{{.Dir}}", source])
             _copy_manifests(Path(answer.strip()), names, workspace / "manifests")
         workspace.chmod(0o755)
         shutil.rmtree(workspace / _REPLACED, ignore_errors=True)
-        # The rename is the moment it exists: a killed build leaves nothing that looks finished.
+        # The program exists from the rename on, so a killed build leaves no partial file.
         workspace.rename(built_folder(program))
     finally:
         shutil.rmtree(workspace, ignore_errors=True)
-    print(f"{program.name}: built in {time.monotonic() - began:.0f} s", flush=True)
+    print(f"{program.name}: built in {time.monotonic() - started:.0f} s", flush=True)
 
 
 def _called(package: str) -> str:
@@ -155,8 +157,8 @@ def _with_replacements(program: Program, folder: Path) -> Path:
             raise BuildError(f"{program.replaced} has no {file.relative_to(ours)} to replace")
     # The module cache is read-only; copy the bytes, not the mode.
     shutil.copytree(source, copy, copy_function=shutil.copyfile)
-    for made in (copy, *copy.rglob("*/")):
-        made.chmod(0o755)
+    for created in (copy, *copy.rglob("*/")):
+        created.chmod(0o755)
     for file in _replacements(program):
         shutil.copyfile(file, copy / file.relative_to(ours))
     for name in ("go.mod", "go.sum"):
@@ -178,17 +180,17 @@ def _go(program: Program, arguments: Sequence[str], **environment: str) -> str:
         check=False,
     )
     if done.returncode:
-        said = "\n".join(done.stderr.splitlines()[-30:])
+        message = "\n".join(done.stderr.splitlines()[-30:])
         raise BuildError(
-            f"go {arguments[0]} failed for {program.name} in modules/{program.module}:\n{said}"
+            f"go {arguments[0]} failed for {program.name} in modules/{program.module}:\n{message}"
         )
     return done.stdout
 
 
 def _copy_manifests(source: Path, names: Sequence[str], target: Path) -> None:
     for name in names:
-        found = source / name
-        files = sorted(found.glob("*.yaml")) if found.is_dir() else [found]
+        result = source / name
+        files = sorted(result.glob("*.yaml")) if result.is_dir() else [result]
         for file in files:
             place = target / file.relative_to(source)
             place.parent.mkdir(parents=True, exist_ok=True)
@@ -208,7 +210,7 @@ def _alone(folder: Path) -> Iterator[None]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Parse the command line, build, say what there is."""
+    """Parse the command line, build, and list the programs."""
     parser = argparse.ArgumentParser(prog="python -m tests.controlplane.build", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(PROGRAMS))
     names: list[str] = parser.parse_args(arguments).names

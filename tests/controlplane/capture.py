@@ -1,9 +1,9 @@
-"""Write down what a real control plane says about known states.
+"""Record the objects of a real control plane in known states.
 
-`python -m tests.controlplane.capture --profile 1.37 --out DIR [--only STATE ...]` brings about
-every state of `state_list` that the profile can have, one after the other, and writes
-`DIR/<state>.json`: {resource path: [objects]}, one object a line. They are the truth that decoders
-are tested with and that the simulator imitates.
+`python -m tests.controlplane.capture --profile 1.37 --out DIR [--only STATE ...]` brings about every state
+of `state_list` that the profile can have, one after the other, and writes `DIR/<state>.json`: {resource
+path: [objects]}, one object a line. They are the truth that decoders are tested with and that the simulator
+imitates.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ _PROFILES = sorted({profile for state in STATES.values() for profile in state.on
 def capture(plane: ControlPlane, state: State, folder: Path) -> Path:
     """Bring the state about, write it into the folder, clear it away; return the file."""
     place = bring_about(state, plane)
-    found = snapshot(place)
+    result = snapshot(place)
     clear(place)
     file = folder / f"{state.name}.json"
-    file.write_text(_printed(found))
+    file.write_text(_printed(result))
     return file
 
 
-def _printed(found: dict[str, list[Json]]) -> str:
+def _printed(result: dict[str, list[Json]]) -> str:
     parts = []
-    for path, objects in sorted(found.items()):
+    for path, objects in sorted(result.items()):
         lines = ",\n  ".join(json.dumps(_anonymous(obj), sort_keys=True) for obj in objects)
         parts.append(f" {json.dumps(path)}: [\n  {lines}\n ]")
     return "{\n" + ",\n".join(parts) + "\n}\n"
@@ -57,20 +57,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--profile", required=True, choices=_PROFILES)
     parser.add_argument("--out", required=True, type=Path)
     parser.add_argument("--only", nargs="+", choices=STATES, default=[])
-    given = parser.parse_args(arguments)
-    wanted = [
+    value = parser.parse_args(arguments)
+    expected = [
         state
         for state in STATES.values()
-        if given.profile in state.on and (not given.only or state.name in given.only)
+        if value.profile in state.on and (not value.only or state.name in value.only)
     ]
-    given.out.mkdir(parents=True, exist_ok=True)
+    value.out.mkdir(parents=True, exist_ok=True)
     failed = []
-    with ControlPlane.start(given.profile) as plane:
-        print(f"{given.profile}: up in {plane.started_in:.1f} s", flush=True)
-        for state in wanted:
-            began = time.monotonic()
+    with ControlPlane.start(value.profile) as plane:
+        print(f"{value.profile}: up in {plane.started_in:.1f} s", flush=True)
+        for state in expected:
+            started = time.monotonic()
             try:
-                file = capture(plane, state, given.out)
+                file = capture(plane, state, value.out)
             except WaitError as error:
                 failed.append(state.name)
                 print(f"  {state.name}: {error}", file=sys.stderr, flush=True)
@@ -78,7 +78,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 continue
             size = file.stat().st_size / 1024
             print(
-                f"  {state.name}: {time.monotonic() - began:.1f} s, {size:.0f} kB",
+                f"  {state.name}: {time.monotonic() - started:.1f} s, {size:.0f} kB",
                 flush=True,
             )
     if failed:
@@ -87,7 +87,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _forget(plane: ControlPlane, state: State) -> None:
-    """Clear away what a failed attempt left."""
+    """Remove the remains of a failed attempt."""
     clear(Place(plane.client, state.name, plane.profile))
 
 

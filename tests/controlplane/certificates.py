@@ -31,7 +31,7 @@ class Pair:
 
 @dataclass(frozen=True)
 class Certificates:
-    """All files that the processes are told about."""
+    """All files the processes are configured with."""
 
     ca: Path
     server: Pair
@@ -42,7 +42,7 @@ class Certificates:
 
 @dataclass(frozen=True)
 class KueueCertificates:
-    """What Kueue keeps in its Secret and renews by itself: an authority and the webhooks' pair."""
+    """Contents of Kueue's Secret, which Kueue renews by itself: an authority and the webhooks' pair."""
 
     authority: Pair
     webhook: Pair
@@ -82,10 +82,11 @@ def make_certificates(folder: Path) -> Certificates:
 
 
 def make_kueue_certificates(folder: Path) -> KueueCertificates:
-    """Write into `folder` what Kueue would otherwise make for itself; it keeps what is as it likes.
+    """Write the files that Kueue would otherwise create for itself into `folder`. It keeps valid ones.
 
-    It likes an RSA authority that names itself kueue-ca and a certificate for its Service (OPA
+    Valid are an RSA authority with the name kueue-ca and a certificate for its Service (OPA
     cert-controller v0.16, validCACert, validServerCert and buildArtifactsFromSecret).
+
     """
     folder.mkdir()
     key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
@@ -155,10 +156,10 @@ def _key_usage(*, signs: bool) -> x509.KeyUsage:
 
 
 def _written(stem: Path, certificate: x509.Certificate, key: _Key) -> Pair:
-    made = Pair(stem.with_suffix(".crt"), stem.with_suffix(".key"))
-    _write_certificate(made.certificate, certificate)
-    _write_key(made.key, key)
-    return made
+    created = Pair(stem.with_suffix(".crt"), stem.with_suffix(".key"))
+    _write_certificate(created.certificate, certificate)
+    _write_key(created.key, key)
+    return created
 
 
 def _write_certificate(path: Path, certificate: x509.Certificate) -> None:

@@ -1,4 +1,4 @@
-"""Leave nothing of one test in the way of the next."""
+"""Clean up between tests."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.controlplane.nodes import delete_nodes
 
 def delete_namespace(client: Client, name: str) -> None:
     """Delete a namespace; returns when its pods are gone, the rest of it follows by itself."""
-    # From here on nobody can make new pods in it, whoever owns the old ones.
+    # From here on no controller can create new pods in it.
     client.delete("v1", "Namespace", name)
 
     def empty() -> bool:
@@ -28,9 +28,10 @@ def delete_namespaces(client: Client, names: Iterable[str]) -> None:
 
 
 def clear_nodes(client: Client) -> None:
-    """Delete all nodes and whatever is bound to them, so that their names can be used again.
+    """Delete all nodes and their pods, so that their names can be used again.
 
-    A pod whose node is deleted alone stays for a minute, and would take room on the next n0.
+    A pod stays for a minute if only its node is deleted, and would use capacity on the next n0.
+
     """
     delete_nodes(client)
     wait(
@@ -43,9 +44,9 @@ def clear_nodes(client: Client) -> None:
 def _force_away(
     client: Client, which: Callable[[Json], object], namespace: str | None = None
 ) -> bool:
-    """Delete those pods at once (no kubelet is asked); return whether there were none."""
-    found = [pod for pod in client.list("v1", "Pod", namespace) if which(pod)]
-    for pod in found:
-        where = pod["metadata"]
-        client.delete("v1", "Pod", where["name"], where["namespace"], grace=0)
-    return not found
+    """Delete those pods immediately (without a kubelet). Return True if there were none."""
+    result = [pod for pod in client.list("v1", "Pod", namespace) if which(pod)]
+    for pod in result:
+        nodes = pod["metadata"]
+        client.delete("v1", "Pod", nodes["name"], nodes["namespace"], grace=0)
+    return not result

@@ -1,7 +1,7 @@
-"""A plain client for any Kubernetes API server: JSON in, JSON out, nothing interpreted.
+"""A plain client for any Kubernetes API server: JSON in, JSON out, without interpretation.
 
-It knows resources by asking the server (`apiVersion` and `kind` are enough to address an object)
-and never retries: a test wants to see what the server said.
+It knows resources by asking the server (`apiVersion` and `kind` are enough to address an object) and never
+retries: a test needs the server's own answer.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class ApiError(Exception):
 
 
 class WaitError(AssertionError):
-    """What was waited for did not come in time; the message ends with what was there last."""
+    """An awaited state did not appear in time. The message ends with the last state."""
 
 
 class Client:
@@ -164,13 +164,13 @@ class Client:
     ) -> JsonList:
         """Return all objects of a kind, each with its apiVersion and kind filled in."""
         query = {"labelSelector": labels, "fieldSelector": fields}
-        found = self.request(
+        result = self.request(
             "GET",
             self.path(api_version, kind, namespace),
             query={key: value for key, value in query.items() if value},
         )
         # Lists leave these two out of their items; a saved object needs them.
-        return [{"apiVersion": api_version, "kind": kind, **item} for item in found["items"]]
+        return [{"apiVersion": api_version, "kind": kind, **item} for item in result["items"]]
 
     # Writing
 
@@ -179,23 +179,26 @@ class Client:
         return self.request("POST", self._address(obj), obj, query=_dry(dry_run))
 
     def create_all(self, objects: Iterable[Json]) -> JsonList:
-        """Create each in order; one that exists already is merged with what is given.
+        """Create each object in order. An existing one is merged with the given object.
 
         Returns from a ResourceQuota (`objects.quota`) when it is in force, some 30 ms later or more on a
-        busy machine: until then the API server lets pods pass that it should refuse.
+        busy machine. Until then the API server accepts pods that it should refuse.
+
         """
-        made = []
+        created = []
         for obj in objects:
             try:
-                made.append(self.create(obj))
+                created.append(self.create(obj))
             except ApiError as error:
                 if error.reason != "AlreadyExists":
                     raise
                 path = f"{self._address(obj)}/{obj['metadata']['name']}"
-                made.append(self.request("PATCH", path, obj, content_type=_CONTENT_TYPES["merge"]))
+                created.append(
+                    self.request("PATCH", path, obj, content_type=_CONTENT_TYPES["merge"])
+                )
             if obj["kind"] == "ResourceQuota":
                 wait(partial(self._is_in_force, obj), what="a quota to be in force")
-        return made
+        return created
 
     def _is_in_force(self, quota: Json) -> bool:
         """Whether it refuses a Secret, of which it allows none."""
@@ -244,7 +247,7 @@ class Client:
         *,
         type: PatchType = "merge",  # noqa: A002 - the API's own word
     ) -> Json:
-        """Patch the status subresource; `status` is what stands under that key."""
+        """Patch the status subresource. `status` is the value of that key."""
         body = {"status": dict(status)}
         return self.patch(api_version, kind, name, body, namespace, type=type, subresource="status")
 
@@ -284,9 +287,9 @@ class Client:
         """Return the object once `until` holds for it. Raises `WaitError` with its last status."""
 
         def look() -> Json | None:
-            found = self.find(api_version, kind, name, namespace)
-            last.append(found)
-            return found if found is not None and until(found) else None
+            result = self.find(api_version, kind, name, namespace)
+            last.append(result)
+            return result if result is not None and until(result) else None
 
         last: SeenList = []
         return wait(
@@ -314,7 +317,7 @@ class Client:
 
 
 def wait(
-    look: Callable[[], T | None],
+    read: Callable[[], T | None],
     *,
     timeout: float = PATIENCE,
     every: float = 0.1,
@@ -324,17 +327,18 @@ def wait(
     """Call `look` until it returns something true and return that.
 
     The longer it takes, the longer the pauses: from `every` up to SLOWEST_LOOK seconds. Dozens of tests wait at once.
-    Raises `WaitError` naming `what` and, from `seen`, what was there last.
+    Raises `WaitError` naming `what` and, from `seen`, the last state.
+
     """
-    began = time.monotonic()
+    started = time.monotonic()
     while True:
-        if found := look():
-            return found
-        waited = time.monotonic() - began
+        if result := read():
+            return result
+        waited = time.monotonic() - started
         if waited >= timeout:
             raise WaitError(f"{what}: not within {timeout:g} s; last seen: {seen()}")
         time.sleep(max(every, min(waited / 10, SLOWEST_LOOK)))
 
 
-def _dry(wanted: bool) -> dict[str, str | int]:
-    return {"dryRun": "All"} if wanted else {}
+def _dry(expected: bool) -> dict[str, str | int]:
+    return {"dryRun": "All"} if expected else {}

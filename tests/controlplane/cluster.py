@@ -57,7 +57,7 @@ class ControlPlane:
         self._waking = threading.Lock()
         self._users = 0
         """Those who keep it awake."""
-        began = time.monotonic()
+        started = time.monotonic()
         self._supervisor = Supervisor(directory)
         self.folder = self._supervisor.folder
         try:
@@ -65,7 +65,7 @@ class ControlPlane:
         except BaseException:
             self.stop()
             raise
-        self.started_in = time.monotonic() - began
+        self.started_in = time.monotonic() - started
 
     @classmethod
     def start(cls, profile: str, *, directory: Path | None = None) -> ControlPlane:
@@ -129,10 +129,10 @@ class ControlPlane:
                 crd["apiVersion"],
                 crd["kind"],
                 crd["metadata"]["name"],
-                until=lambda found: is_true(found, "Established"),
+                until=lambda result: is_true(result, "Established"),
             )
 
-    # What wakes it up
+    # Waking up
 
     @property
     def client(self) -> Client:
@@ -147,10 +147,10 @@ class ControlPlane:
         return self._kubeconfig
 
     def rest(self) -> None:
-        """Stop it in its tracks until somebody asks for its client or its kubeconfig.
+        """Stop it with SIGSTOP until its client or its kubeconfig is used.
 
-        One that nobody uses costs a tenth of a core while it runs. Nothing happens while it is kept
-        `awake`.
+        An unused plane costs a tenth of a core while it runs. A plane that is kept `awake` does not stop.
+
         """
         with self._waking:
             if not self._resting and not self._users:
@@ -160,7 +160,7 @@ class ControlPlane:
 
     @contextmanager
     def awake(self) -> Iterator[None]:
-        """Keep it awake in this block: somebody uses it in the background while other tests begin."""
+        """Keep it awake in this block, for background use while other tests begin."""
         with self._waking:
             self._users += 1
         try:
@@ -179,18 +179,19 @@ class ControlPlane:
             self._resting = []
 
     def heal(self) -> dict[str, str]:
-        """Start again what has ended by itself; name → the end of its log.
+        """Restart crashed processes. Return name → the end of its log.
 
-        As a cluster would: Kueue, for one, panics at times. Not while it rests or somebody uses it in the
-        background, whose doing it may be.
+        A cluster would do so as well: Kueue, for example, panics at times. Resting planes and planes in background
+        use are skipped, because the crash may be intended.
+
         """
         if self._resting or self._users:
             return {}
         ended = [name for name in self._processes if self._supervisor.exit_code(name) is not None]
-        said = {name: self.log_of(name) for name in ended}
+        message = {name: self.log_of(name) for name in ended}
         for name in ended:
             self.restart_process(name)
-        return said
+        return message
 
     # Processes
 
@@ -220,8 +221,8 @@ class ControlPlane:
     @property
     def process_ids(self) -> dict[str, int]:
         """The processes that run now (a paused one does) and their ids."""
-        found = {name: self._supervisor.process_id(name) for name in self._processes}
-        return {name: number for name, number in found.items() if number is not None}
+        result = {name: self._supervisor.process_id(name) for name in self._processes}
+        return {name: number for name, number in result.items() if number is not None}
 
     @contextmanager
     def kueue_configured(self, **configuration: object) -> Iterator[None]:
@@ -248,11 +249,11 @@ class ControlPlane:
 
     @property
     def resting(self) -> bool:
-        """Whether nobody has used it since it was told to `rest`."""
+        """True if it was not used since the call of `rest`."""
         return bool(self._resting)
 
     def pause_process(self, name: str) -> None:
-        """Stop a process in its tracks (SIGSTOP): it holds its connections and says nothing."""
+        """Stop a process with SIGSTOP: it keeps its connections and is silent."""
         self._supervisor.signal(name, signal.SIGSTOP)
 
     def continue_process(self, name: str) -> None:
@@ -270,7 +271,7 @@ class ControlPlane:
     def _start(self, name: str) -> None:
         environment = {
             "PATH": os.environ.get("PATH", ""),
-            # Nothing of the user's home, nothing of their proxies.
+            # No setting of the user's home, and no proxies.
             "HOME": str(self.folder),
             "TMPDIR": str(self.folder),
             "NO_PROXY": "*",
@@ -306,7 +307,7 @@ class ControlPlane:
         return answer.status == 200
 
     def _wait_webhooks(self, controller: Controller) -> None:
-        """Wait until the API server calls the controller's webhooks: nobody else sets defaults."""
+        """Wait until the API server calls the controller's webhooks, which set the defaults."""
         if controller.probe is None:
             return
         deadline = time.monotonic() + _READY_SECONDS

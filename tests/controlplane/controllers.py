@@ -1,4 +1,4 @@
-"""What a controller needs in the API besides its process: CRDs, webhook configurations, a Secret."""
+"""Objects a controller needs in the API besides its process: CRDs, webhook configurations, a Secret."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ from tests.controlplane.processes import HOST, KUEUE_NAMESPACE, Layout
 
 @dataclass(frozen=True)
 class Controller:
-    """What there must be of a controller: `crds` and `others` before it starts, `webhooks` after.
+    """Objects of a controller: `crds` and `others` before it starts, `webhooks` after.
 
-    The API server calls the webhooks as soon as `is_defaulted` holds for what it says to a
+    The API server calls the webhooks as soon as `is_defaulted` holds for its answer to a
     dry-run creation of `probe`, or as soon as it refuses that with the text `refusal`. No `probe`: no webhooks.
+
     """
 
     process: str
@@ -34,19 +35,21 @@ class Controller:
 
 
 def controllers(layout: Layout) -> list[Controller]:
-    """Return what the profile's controllers need."""
-    made = [_jobset(layout)]
+    """Return the objects the profile's controllers need."""
+    created = [_jobset(layout)]
     if layout.kueue_certificates:
-        made.append(_kueue(layout, layout.kueue_certificates))
+        created.append(_kueue(layout, layout.kueue_certificates))
     if layout.profile.lws:
-        made.append(_lws(layout))
+        created.append(_lws(layout))
     if layout.profile.trainer:
-        made.append(_trainer(layout))
+        created.append(_trainer(layout))
     if layout.profile.kubeflow:
-        made += [_without_webhooks(layout, name) for name in ("training-operator", "mpi-operator")]
+        created += [
+            _without_webhooks(layout, name) for name in ("training-operator", "mpi-operator")
+        ]
     if layout.profile.kuberay:
-        made.append(_kuberay())
-    return made
+        created.append(_kuberay())
+    return created
 
 
 def _without_webhooks(layout: Layout, name: str) -> Controller:
@@ -105,7 +108,7 @@ def _trainer(layout: Layout) -> Controller:
 
 
 def _kuberay() -> Controller:
-    """Return its CRDs: it has no webhooks, so what is asked about these is answered at once."""
+    """Return its CRDs. It has no webhooks, so requests about them are answered immediately."""
     crds, webhooks = _from_manifests("kuberay", "", Path())
     pods = {"spec": {"containers": [{"name": "ray", "image": "x"}]}}
     probe: Json = {
@@ -125,8 +128,8 @@ def _kueue(layout: Layout, certificates: KueueCertificates) -> Controller:
     url = f"https://{HOST}:{layout.ports.kueue_webhook}"
     authority = certificates.authority.certificate
     crds, webhooks = _from_manifests("kueue", url, authority)
-    # Of its Workloads it applies the status only (pkg/workload/patching), so nobody need know the lists of
-    # their pods. Both versions stay: tests read both.
+    # It only applies the status of its Workloads (pkg/workload/patching), so the lists of their pods
+    # are not needed. Both versions stay: tests read both.
     crds = [_with_pods_unread(crd) for crd in crds]
     for crd in crds:
         if crd["spec"]["names"]["plural"] in _CONVERTED:
@@ -218,7 +221,7 @@ def _undescribed(schema: Any) -> Any:
     of the processor time of its start.
     """
     if isinstance(schema, list):
-        return [_undescribed(one) for one in schema]
+        return [_undescribed(item) for item in schema]
     if not isinstance(schema, dict):
         return schema
     # A field that is called so has a schema, not a text.
@@ -234,10 +237,11 @@ _UPDATERS = ("kuberay", "training-operator", "mpi-operator")
 
 
 def _without_pods(crd: Json) -> Json:
-    """Return a CRD in the version that it stores, without what it knows of the fields of pods.
+    """Return a CRD in its storage version, without the schema of pod fields.
 
     These have each field of a pod for each role, which is nearly all of their bytes and half of the processor
-    time for which a control plane with Kueue starts. Whoever makes the pods reads what stands there.
+    time of the start of a control plane with Kueue. The controller that creates the pods validates the fields.
+
     """
     stored = [version for version in crd["spec"]["versions"] if version["storage"]]
     return {**crd, "spec": {**crd["spec"], "versions": _with_pods_unread(stored)}}
@@ -246,7 +250,7 @@ def _without_pods(crd: Json) -> Json:
 def _with_pods_unread(schema: Any) -> Any:
     """Return a schema that takes the specs of pods as they come."""
     if isinstance(schema, list):
-        return [_with_pods_unread(one) for one in schema]
+        return [_with_pods_unread(item) for item in schema]
     if not isinstance(schema, dict):
         return schema
     fields = schema.get("properties", {})

@@ -47,7 +47,7 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
-    """Tell with a test that failed what the processes of the planes said last that it had to do with."""
+    """Add the last log lines of the involved planes to the report of a failed test."""
     outcome: Any = yield
     report = outcome.get_result()
     if not report.failed or not _FIXTURES & set(getattr(item, "fixturenames", ())):
@@ -63,13 +63,14 @@ def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
 _last_file: Path | None = None
 _HEALED = "healed"
 _healed: list[str] = []
-"""What the summary tells, collected where the lanes report to."""
+"""Lines of the summary, collected in the process that runs the lanes."""
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Heal all control planes and rest them when another file of tests begins; those that it uses wake up.
+    """Heal and rest all control planes when another file of tests begins. Used ones wake up.
 
-    They are healed before a second try, too: one failure would be that of all tests that follow.
+    They are healed before a second try as well. Otherwise one failure would repeat in all later tests.
+
     """
     global _last_file
     another = item.path != _last_file
@@ -85,13 +86,13 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    """Keep what was started again before a test."""
+    """Record restarted processes before a test."""
     if report.when == "setup":
-        _healed.extend(str(said) for name, said in report.user_properties if name == _HEALED)
+        _healed.extend(str(message) for name, message in report.user_properties if name == _HEALED)
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
-    """Tell what ended by itself and was started again: nobody hides it by that."""
+    """Report restarted processes, so that no crash stays hidden."""
     if _healed:
         terminalreporter.section("processes of control planes that were started again")
         terminalreporter.write_line("\n\n".join(_healed))
@@ -191,9 +192,9 @@ class Namespaces:
 @pytest.fixture
 def namespace() -> Iterator[Namespaces]:
     """`namespace(plane)` makes a fresh namespace and returns its name."""
-    made = Namespaces()
-    yield made
-    made.delete()
+    created = Namespaces()
+    yield created
+    created.delete()
 
 
 class Fleets:
@@ -220,7 +221,7 @@ def no_nodes() -> Iterator[Fleets]:
 
 
 class Queues:
-    """Makes queues that admit, and deletes at the end of a test what its namespace does not hold."""
+    """Creates queues that admit, and deletes their cluster-wide objects at the end of a test."""
 
     def __init__(self) -> None:
         """Start with none."""
@@ -242,6 +243,6 @@ class Queues:
 @pytest.fixture
 def queues() -> Iterator[Queues]:
     """`queues(plane, namespace, {"cpu": "4"})` makes a queue and returns its name."""
-    made = Queues()
-    yield made
-    made.delete()
+    created = Queues()
+    yield created
+    created.delete()

@@ -10,10 +10,11 @@ from tests.controlplane.profiles import Profile
 
 
 def fill(plane: ControlPlane) -> None:
-    """Create the nodes and the gangs; returns when those that can run have their room.
+    """Create the nodes and the gangs. Return when all runnable gangs are placed.
 
-    Those short of room or quota come last, so that the picture is the same every time, also where
-    no gangs keep them from taking what they can get.
+    Gangs without capacity or quota come last, so that the picture is the same every time, even on
+    clusters without gang scheduling.
+
     """
     client = plane.client
     make_nodes(client, _nodes())
@@ -24,7 +25,7 @@ def fill(plane: ControlPlane) -> None:
 
 
 def _placed(client: Client) -> int:
-    return sum("nodeName" in found["spec"] for found in client.list("v1", "Pod"))
+    return sum("nodeName" in result["spec"] for result in client.list("v1", "Pod"))
 
 
 # 9 of llama-ft, 4 of embed, 2 each of finetune, ingest, report, nightly and flaky, 1 of rlhf.
@@ -60,7 +61,7 @@ def _that_fit() -> list[Json]:
             jobs={"driver": {"cpu": "2"}, "workers": {"replicas": 2, "pods": 4, "gpu": 4}},
         ),
         jobset("eval", "team-a", jobs={"workers": {"pods": 4, "gpu": 1}}, suspend=True),
-        # team-b: small ones, and what goes wrong with them
+        # team-b: small gangs, and failures
         quota("few-pods", "team-b", pods="10"),
         job("embed", "team-b", parallelism=4, gpu=1, gang=4),
         job(
@@ -93,18 +94,18 @@ def _that_fit() -> list[Json]:
 
 
 def _that_do_not(profile: Profile) -> list[Json]:
-    made = [
+    created = [
         job("pretrain", "team-a", parallelism=12, gpu=8, gang=12),
         job("h100-only", "team-a", parallelism=2, gpu=8, gang=2, node_selector={"pool": "h100"}),
         job("sweep", "team-b", parallelism=8, gang=8),  # the quota leaves it two pods
     ]
     if profile.gang_version == "v1alpha1":  # no PodGroups yet
-        made.append(workload("ring", "team-c", version="v1alpha1", templates={"ring": 4}))
-        made += _three_of_the_ring(("ring", "ring"))
+        created.append(workload("ring", "team-c", version="v1alpha1", templates={"ring": 4}))
+        created += _three_of_the_ring(("ring", "ring"))
     elif profile.gang_version:
-        made.append(podgroup("ring", "team-c", version=profile.gang_version, gang=4))
-        made += _three_of_the_ring("ring")
-    return made
+        created.append(podgroup("ring", "team-c", version=profile.gang_version, gang=4))
+        created += _three_of_the_ring("ring")
+    return created
 
 
 def _three_of_the_ring(group: str | tuple[str, str]) -> list[Json]:

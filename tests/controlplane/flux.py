@@ -1,7 +1,8 @@
-"""MiniClusters of the Flux operator, and somebody who plays that: no module of it can be had.
+"""MiniClusters of the Flux operator, which is simulated because it is not published as a Go module.
 
-The CustomResourceDefinition is written here, strictly, from its public types (api/v1alpha2/minicluster_types.go), as far as
-it is used. What the operator writes is read in its sources of 2026-06-25; each function names its file.
+The CustomResourceDefinition is written here, strictly, from its public types
+(api/v1alpha2/minicluster_types.go), as far as it is used. The operator's writes follow its sources of
+2026-06-25. Each function names its file.
 """
 
 from __future__ import annotations
@@ -109,7 +110,7 @@ def serve(client: Client) -> None:
     """Make an API server serve MiniClusters."""
     client.create(_DEFINITION)
     name = _DEFINITION["metadata"]["name"]
-    client.wait_for(*CRD, name, until=lambda one: is_true(one, "Established"))
+    client.wait_for(*CRD, name, until=lambda item: is_true(item, "Established"))
 
 
 def serve_no_more(client: Client) -> None:
@@ -131,48 +132,48 @@ def minicluster(
     container = {"image": "x", "runFlux": True, "resources": {"requests": {"cpu": cpu}}}
     pod = {"nodeSelector": dict(on), "annotations": dict(annotations or {})}
     meta = {"name": name, "namespace": namespace}
-    given = {"size": size, "containers": [container], "pod": pod, **spec}
-    return {"apiVersion": FLUX, "kind": "MiniCluster", "metadata": meta, "spec": given}
+    value = {"size": size, "containers": [container], "pod": pod, **spec}
+    return {"apiVersion": FLUX, "kind": "MiniCluster", "metadata": meta, "spec": value}
 
 
-def play(client: Client, asked: Json) -> Json:
-    """Create a MiniCluster and do what its operator does (ensureMiniCluster in minicluster.go); return it."""
-    made = client.create(asked)
-    client.create(job_of(made))
-    name, namespace = made["metadata"]["name"], made["metadata"]["namespace"]
+def play(client: Client, requested: Json) -> Json:
+    """Create a MiniCluster and do the work of its operator (ensureMiniCluster in minicluster.go). Return it."""
+    created = client.create(requested)
+    client.create(job_of(created))
+    name, namespace = created["metadata"]["name"], created["metadata"]["namespace"]
     status = {
         "jobid": "",
-        "maximumSize": made["spec"]["size"],
-        "size": made["spec"]["size"],
+        "maximumSize": created["spec"]["size"],
+        "size": created["spec"]["size"],
         "selector": f"hpa-selector={name}",
         # conditions.go: the reason and the message of each are its type.
         "conditions": [
-            _condition(type_, made) for type_ in ("JobRequested", "JobMiniClusterReady")
+            _condition(type_, created) for type_ in ("JobRequested", "JobMiniClusterReady")
         ],
     }
     client.patch_status(FLUX, "MiniCluster", name, status, namespace)
-    return made
+    return created
 
 
-def _condition(type_: str, made: Json) -> Json:
-    since = made["metadata"]["creationTimestamp"]
-    said = {"type": type_, "reason": type_, "message": type_, "status": "True"}
-    return {**said, "lastTransitionTime": since}
+def _condition(type_: str, created: Json) -> Json:
+    since = created["metadata"]["creationTimestamp"]
+    message = {"type": type_, "reason": type_, "message": type_, "status": "True"}
+    return {**message, "lastTransitionTime": since}
 
 
-def job_of(made: Json) -> Json:
+def job_of(created: Json) -> Json:
     """Return the Job that is made of a MiniCluster (NewMiniClusterJob in job.go)."""
-    spec, where = made["spec"], made["metadata"]
-    name = where["name"]
+    spec, nodes = created["spec"], created["metadata"]
+    name = nodes["name"]
     labels = {
-        "namespace": where["namespace"],
+        "namespace": nodes["namespace"],
         "app": "flux-operator",
         "app.kubernetes.io/name": name,
         "hpa-selector": name,
     }
     containers = [
-        {"name": f"{name}-{index}", "image": one["image"], "resources": one.get("resources", {})}
-        for index, one in enumerate(spec["containers"])
+        {"name": f"{name}-{index}", "image": item["image"], "resources": item.get("resources", {})}
+        for index, item in enumerate(spec["containers"])
     ]
     view = {"name": "flux-view", "image": "x"}
     return {
@@ -180,8 +181,8 @@ def job_of(made: Json) -> Json:
         "kind": "Job",
         "metadata": {
             "name": name,
-            "namespace": where["namespace"],
-            "ownerReferences": [reference(made)],
+            "namespace": nodes["namespace"],
+            "ownerReferences": [reference(created)],
         },
         "spec": {
             "backoffLimit": spec.get("backoffLimit", 100),
@@ -204,11 +205,11 @@ def job_of(made: Json) -> Json:
 
 
 def _affinity(name: str) -> Json:
-    """Return what its pods would rather: one zone, and a node each (getAffinity in job.go)."""
+    """Return the preferences of its pods: one zone, and a node each (getAffinity in job.go)."""
     matching = {"key": "app.kubernetes.io/name", "operator": "In", "values": [name]}
     selector = {"matchExpressions": [matching]}
 
-    def near(key: str) -> Json:
+    def affinity_term(key: str) -> Json:
         term = {"labelSelector": selector, "topologyKey": key}
         return {
             "preferredDuringSchedulingIgnoredDuringExecution": [
@@ -217,6 +218,6 @@ def _affinity(name: str) -> Json:
         }
 
     return {
-        "podAffinity": near("topology.kubernetes.io/zone"),
-        "podAntiAffinity": near("kubernetes.io/hostname"),
+        "podAffinity": affinity_term("topology.kubernetes.io/zone"),
+        "podAntiAffinity": affinity_term("kubernetes.io/hostname"),
     }

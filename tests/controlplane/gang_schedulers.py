@@ -41,7 +41,8 @@ _CRD = "apiextensions.k8s.io/v1", "CustomResourceDefinition"
 _NAMESPACES = ("volcano-system", "kai-scheduler", "kai-resource-reservation", yunikorn.NAMESPACE)
 _READY_SECONDS = 90.0
 
-# What Volcano's chart has, without preemption between queues (installer/helm/chart/volcano/config).
+# The configuration of Volcano's chart, without preemption between queues
+# (installer/helm/chart/volcano/config).
 _VOLCANO = """
 actions: "enqueue, allocate, backfill"
 tiers:
@@ -57,14 +58,14 @@ tiers:
 
 
 def crds(names: Sequence[str] = NAMES) -> list[Json]:
-    """Return the CRDs of these; those of coscheduling are Trainer's, too."""
-    found: dict[str, Json] = {}
+    """Return the CRDs of these schedulers. Those of coscheduling are also Trainer's."""
+    result: dict[str, Json] = {}
     for name in names:
         for file in manifests(name):
-            for one in yaml.load_all(file.read_text(), Loader=yaml.CSafeLoader):
-                if one:
-                    found[one["metadata"]["name"]] = one
-    return list(found.values())
+            for obj in yaml.load_all(file.read_text(), Loader=yaml.CSafeLoader):
+                if obj:
+                    result[obj["metadata"]["name"]] = obj
+    return list(result.values())
 
 
 def require_built() -> None:
@@ -94,16 +95,16 @@ def started(plane: ControlPlane, names: Sequence[str] = NAMES) -> Iterator[Clien
 @contextmanager
 def served(client: Client, wanted: Sequence[Json]) -> Iterator[None]:
     """Make an API server serve these CRDs, and take those away at the end that were not there."""
-    there = {crd["metadata"]["name"] for crd in client.list(*_CRD)}
-    made = [crd for crd in wanted if crd["metadata"]["name"] not in there]
-    client.create_all(made)
-    for crd in made:
+    existing = {crd["metadata"]["name"] for crd in client.list(*_CRD)}
+    created = [crd for crd in wanted if crd["metadata"]["name"] not in existing]
+    client.create_all(created)
+    for crd in created:
         name = crd["metadata"]["name"]
-        client.wait_for(*_CRD, name, until=lambda one: is_true(one, "Established"))
+        client.wait_for(*_CRD, name, until=lambda item: is_true(item, "Established"))
     try:
         yield
     finally:
-        for crd in made:
+        for crd in created:
             client.delete(*_CRD, crd["metadata"]["name"])
 
 
@@ -183,8 +184,8 @@ def _commands(folder: Path, kubeconfig: Path) -> Mapping[str, tuple[list[str], s
     (folder / "coscheduling.json").write_text(json.dumps(plugin))
     (folder / "volcano.yaml").write_text(_VOLCANO)
 
-    def flags(**given: Any) -> list[str]:
-        return [f"--{name.replace('_', '-')}={value}" for name, value in given.items()]
+    def flags(**provided: Any) -> list[str]:
+        return [f"--{name.replace('_', '-')}={value}" for name, value in provided.items()]
 
     def at(index: int) -> str:
         return f"{HOST}:{ports[index]}"
@@ -275,7 +276,7 @@ def podgroup(version: str, name: str, namespace: str, minimum: int, **spec: Any)
 
 
 def member(version: str, group: str, *, scheduler: str = "") -> dict[str, Any]:
-    """Return what makes a pod one of a group, in the words of `objects.pod`."""
+    """Return the arguments of `objects.pod` that put a pod into a group."""
     if version == COSCHEDULING:
         labels = {"scheduling.x-k8s.io/pod-group": group}
         return {"labels": labels, "scheduler": scheduler or PLUGIN}
@@ -312,12 +313,12 @@ def kai_queue(name: str, parent: str = "", *, gpus: int = -1, quota: int | None 
 
 
 def vcjob(name: str, namespace: str, tasks: Mapping[str, Json], **spec: Any) -> Json:
-    """Return a Job of Volcano, with what its webhook would fill in: task → its pod spec and `replicas`."""
-    made = []
-    for task, given in tasks.items():
-        pods = {key: value for key, value in given.items() if key != "replicas"}
-        made.append({"name": task, "replicas": given["replicas"], "template": {"spec": pods}})
-    total = sum(one["replicas"] for one in made)
+    """Return a Job of Volcano with the defaults of its webhook: task → its pod spec and `replicas`."""
+    created = []
+    for task, provided in tasks.items():
+        pods = {key: value for key, value in provided.items() if key != "replicas"}
+        created.append({"name": task, "replicas": provided["replicas"], "template": {"spec": pods}})
+    total = sum(item["replicas"] for item in created)
     return {
         "apiVersion": "batch.volcano.sh/v1alpha1",
         "kind": "Job",
@@ -327,7 +328,7 @@ def vcjob(name: str, namespace: str, tasks: Mapping[str, Json], **spec: Any) -> 
             "schedulerName": "volcano",
             "queue": "default",
             "maxRetry": 3,
-            "tasks": made,
+            "tasks": created,
             **spec,
         },
     }

@@ -1,11 +1,11 @@
-"""Grove's objects, and somebody who plays its operator: of that no module can be had.
+"""Grove's objects, and a simulated operator, which is not published as a Go module.
 
-The CRDs of PodCliqueSets, PodCliques and scaling groups are upstream's own (`programs.PROGRAMS`). That of PodGangs
-is written here, strictly, from its public types (scheduler/api/core/v1alpha1/podgang.go). What the operator
-writes, and in which order, is read in the sources of v0.1.0-alpha.12-rc1; each function names its file.
+The CRDs of PodCliqueSets, PodCliques and scaling groups are upstream's own (`programs.PROGRAMS`). That of
+PodGangs is written here, strictly, from its public types (scheduler/api/core/v1alpha1/podgang.go). The
+operator's writes and their order follow the sources of v0.1.0-alpha.12-rc1. Each function names its file.
 
-No release makes core groups of a PodGang yet. Their shape is that of the proposal (ai-dynamo/grove#605): the
-Workload is made first, then its groups, and only then do the gates go.
+No release makes core groups of a PodGang yet. Their shape is that of the proposal (ai-dynamo/grove#605):
+the Workload is made first, then its groups, and only then do the gates go.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ GATE = "grove.io/podgang-pending-creation"
 CRD = "apiextensions.k8s.io/v1", "CustomResourceDefinition"
 
 
-def _text(**more: Any) -> Json:
-    return {"type": "string", **more}
+def _text(**extra: Any) -> Json:
+    return {"type": "string", **extra}
 
 
 def _object(required: Sequence[str] = (), /, **properties: Json) -> Json:
@@ -115,24 +115,24 @@ def crds() -> list[Json]:
     """Return all four; those of upstream are fetched where they were not."""
     build(["grove"])
     # The C loader: two of them are some 800 kB each.
-    found = [yaml.load(file.read_text(), Loader=yaml.CSafeLoader) for file in manifests("grove")]
-    return [*found, _PODGANG_CRD]
+    result = [yaml.load(file.read_text(), Loader=yaml.CSafeLoader) for file in manifests("grove")]
+    return [*result, _PODGANG_CRD]
 
 
 def serve(client: Client) -> None:
     """Make an API server serve them; those of before have to be gone."""
-    wanted = crds()
-    names = {crd["metadata"]["name"] for crd in wanted}
+    expected = crds()
+    names = {crd["metadata"]["name"] for crd in expected}
 
     def is_leaving() -> bool:
-        found = [one["metadata"] for one in client.list(*CRD)]
-        return any(one["name"] in names and "deletionTimestamp" in one for one in found)
+        result = [obj["metadata"] for obj in client.list(*CRD)]
+        return any(item["name"] in names and "deletionTimestamp" in item for item in result)
 
     wait(lambda: not is_leaving(), what="CRDs of Grove to be gone", timeout=60)
-    made = client.create_all(wanted)
-    for crd in made:
+    created = client.create_all(expected)
+    for crd in created:
         client.wait_for(
-            *CRD, crd["metadata"]["name"], until=lambda one: is_true(one, "Established")
+            *CRD, crd["metadata"]["name"], until=lambda item: is_true(item, "Established")
         )
 
 
@@ -195,12 +195,12 @@ def labels(owner: str, **more: str) -> dict[str, str]:
 
 def reference(owner: Json) -> Json:
     """Return a controller reference to an object as stored."""
-    where = owner["metadata"]
+    nodes = owner["metadata"]
     return {
         "apiVersion": owner["apiVersion"],
         "kind": owner["kind"],
-        "name": where["name"],
-        "uid": where["uid"],
+        "name": nodes["name"],
+        "uid": nodes["uid"],
         "controller": True,
         "blockOwnerDeletion": True,
     }
@@ -231,7 +231,7 @@ def podcliquescalinggroup(name: str, owner: Json, of: Json, marks: Mapping[str, 
 def podgang(
     name: str, owner: Json, minima: Mapping[str, int], members: Mapping[str, Sequence[str]]
 ) -> Json:
-    """Return a PodGang (components/podgang/podgang.go): PodClique → what it needs, and its pods."""
+    """Return a PodGang (components/podgang/podgang.go): PodClique → its minimum, and its pods."""
     namespace = owner["metadata"]["namespace"]
     parts = [
         {
@@ -278,45 +278,48 @@ def last_error(code: str, message: str, cause: str) -> Json:
 
 def pod(name: str, clique_: Json, membership: Json) -> Json:
     """Return a pod of a PodClique, gated (podclique/components/pod/pod.go), as its backend prepares it."""
-    found = _made("v1", "Pod", name, clique_, dict(clique_["spec"]["podSpec"]))
+    result = _made("v1", "Pod", name, clique_, dict(clique_["spec"]["podSpec"]))
     own = clique_["metadata"]
-    found["metadata"]["labels"] = {**own["labels"], "grove.io/podclique": own["name"]}
-    found["spec"] |= {"schedulingGates": [{"name": GATE}], **membership}
-    return found
+    result["metadata"]["labels"] = {**own["labels"], "grove.io/podclique": own["name"]}
+    result["spec"] |= {"schedulingGates": [{"name": GATE}], **membership}
+    return result
 
 
 # Core groups of a PodGang, in the three forms
 
 
 def core_groups(of: Json, version: str) -> list[Json]:
-    """Return what a backend makes of a PodGang as stored, the Workload first.
+    """Return the stored objects of a backend for a PodGang, the Workload first.
 
     v1alpha1 (1.35): one Workload with a podGroup for each PodClique. v1alpha2 (1.36): a PodGroup for each.
     v1alpha3 (1.37): a tree, in which a CompositePodGroup needs all of these.
+
     """
     name, namespace = of["metadata"]["name"], of["metadata"]["namespace"]
     minima = {part["name"]: max(1, part["minReplicas"]) for part in of["spec"]["podgroups"]}
-    made = [workload(name, namespace, templates=minima, version=version)]
+    created = [workload(name, namespace, templates=minima, version=version)]
     if version == "v1alpha3":
-        leaves = made[0]["spec"].pop("podGroupTemplates")
+        leaves = created[0]["spec"].pop("podGroupTemplates")
         policy = {"gang": {"minGroupCount": len(minima)}}
         template = {"name": "all", "schedulingPolicy": policy, "podGroupTemplates": leaves}
-        made[0]["spec"]["compositePodGroupTemplates"] = [template]
-        made.append(compositepodgroup(name, namespace, workload=(name, "all"), groups=len(minima)))
+        created[0]["spec"]["compositePodGroupTemplates"] = [template]
+        created.append(
+            compositepodgroup(name, namespace, workload=(name, "all"), groups=len(minima))
+        )
     if version != "v1alpha1":
-        made += [
+        created += [
             podgroup(part, namespace, version=version, gang=minimum, workload=(name, part))
             for part, minimum in minima.items()
         ]
-    for one in made:
-        one["metadata"]["ownerReferences"] = [reference(of)]
-        if version == "v1alpha3" and one["kind"] == "PodGroup":
-            one["spec"]["parentCompositePodGroupName"] = name
-    return made
+    for obj in created:
+        obj["metadata"]["ownerReferences"] = [reference(of)]
+        if version == "v1alpha3" and obj["kind"] == "PodGroup":
+            obj["spec"]["parentCompositePodGroupName"] = name
+    return created
 
 
 def membership(podgang_name: str, clique_name: str, version: str) -> Json:
-    """Return what a pod says of its group; nothing without a version."""
+    """Return the pod's reference to its group, empty without a version."""
     if version == "v1alpha1":
         return {"workloadRef": {"name": podgang_name, "podGroup": clique_name}}
     return {"schedulingGroup": {"podGroupName": clique_name}} if version else {}
@@ -328,7 +331,7 @@ class Operator:
 
     client: Client
     version: str = ""
-    """Of `scheduling.k8s.io`; empty: pods are scheduled one by one (its backend `kube`)."""
+    """Version of `scheduling.k8s.io`. Empty: pods are scheduled individually (its backend `kube`)."""
     cliques: dict[str, Json] = field(default_factory=dict)
     """PodCliques as stored, by name."""
     podgangs: dict[str, Json] = field(default_factory=dict)
@@ -357,38 +360,38 @@ class Operator:
         for index in range(owner["spec"]["replicas"]):
             base = f"{owner['metadata']['name']}-{index}"
             minima[base] = {}
-            for one in template["cliques"]:
-                if one["name"] not in scaled:
-                    self._clique(owner, owner, f"{base}-{one['name']}", one, base, minima)
+            for item in template["cliques"]:
+                if item["name"] not in scaled:
+                    self._clique(owner, owner, f"{base}-{item['name']}", item, base, minima)
             for group in template.get("podCliqueScalingGroups", ()):
                 self._scaling_group(owner, base, group, minima)
         for name, parts in minima.items():
             self.podgangs[name] = self.client.create(podgang(name, owner, parts, {}))
             self._status(PODGANGS, "PodGang", self.podgangs[name], initialized(False))
-        for name, one in self.cliques.items():
-            number = one["spec"]["replicas"] - (lacking if name == list(self.cliques)[-1] else 0)
+        for name, item in self.cliques.items():
+            number = item["spec"]["replicas"] - (lacking if name == list(self.cliques)[-1] else 0)
             self._make_pods(name, number)
         self.observe()
 
     def _make_pods(self, clique_name: str, number: int) -> None:
         """Make the first pods of a PodClique that has none, gated."""
-        one = self.cliques[clique_name]
-        of = one["metadata"]["labels"]["grove.io/podgang"]
+        obj = self.cliques[clique_name]
+        of = obj["metadata"]["labels"]["grove.io/podgang"]
         member = membership(of, clique_name, self.version)
         self.pods[clique_name] = [f"{clique_name}-{index}" for index in range(number)]
         for pod_name in self.pods[clique_name]:
-            self.client.create(pod(pod_name, one, member))
+            self.client.create(pod(pod_name, obj, member))
 
     def scale(self, clique_name: str, number: int) -> None:
         """Scale a PodClique that has no pod, as an autoscaler does, and do what follows from that."""
-        where = self.cliques[clique_name]["metadata"]
+        nodes = self.cliques[clique_name]["metadata"]
         patch = {"spec": {"replicas": number}}
         self.cliques[clique_name] = self.client.patch(
-            GROVE, "PodClique", clique_name, patch, where["namespace"]
+            GROVE, "PodClique", clique_name, patch, nodes["namespace"]
         )
         self._make_pods(clique_name, number)
-        self.initialize(where["labels"]["grove.io/podgang"])
-        self.ungate(where["labels"]["grove.io/podgang"])
+        self.initialize(nodes["labels"]["grove.io/podgang"])
+        self.ungate(nodes["labels"]["grove.io/podgang"])
         self.observe()
 
     def _scaling_group(
@@ -396,15 +399,15 @@ class Operator:
     ) -> None:
         """Replicas up to its minimum are in the base PodGang, each other one has its own (namegen.go)."""
         set_name, name = owner["metadata"]["name"], f"{base}-{group['name']}"
-        made = self.client.create(podcliquescalinggroup(name, owner, group, labels(set_name)))
-        by_name = {one["name"]: one for one in owner["spec"]["template"]["cliques"]}
+        created = self.client.create(podcliquescalinggroup(name, owner, group, labels(set_name)))
+        by_name = {item["name"]: item for item in owner["spec"]["template"]["cliques"]}
         for index in range(group["replicas"]):
             beyond = index - group["minAvailable"]
             of = base if beyond < 0 else f"{name}-{beyond}"
             minima.setdefault(of, {})
             for clique_name in group["cliqueNames"]:
                 whole = f"{name}-{index}-{clique_name}"
-                self._clique(owner, made, whole, by_name[clique_name], of, minima, base=base)
+                self._clique(owner, created, whole, by_name[clique_name], of, minima, base=base)
 
     def _clique(
         self,
@@ -417,56 +420,56 @@ class Operator:
         *,
         base: str = "",
     ) -> None:
-        more = {"podgang": of} | ({"base_podgang": base} if base and base != of else {})
-        marks = labels(owner["metadata"]["name"], **more)
+        extra = {"podgang": of} | ({"base_podgang": base} if base and base != of else {})
+        marks = labels(owner["metadata"]["name"], **extra)
         self.cliques[name] = self.client.create(podclique(name, maker, template, marks))
         minima[of][name] = template["spec"]["minAvailable"]
 
     def initialize(self, name: str) -> None:
-        """List its pods in a PodGang, and say that all are there."""
-        found = self.podgangs[name]
-        namespace = found["metadata"]["namespace"]
+        """List its pods in a PodGang, and set its condition that all exist."""
+        result = self.podgangs[name]
+        namespace = result["metadata"]["namespace"]
         parts = [
             part
             | {
                 "podReferences": [
-                    {"namespace": namespace, "name": one} for one in self.pods[part["name"]]
+                    {"namespace": namespace, "name": item} for item in self.pods[part["name"]]
                 ]
             }
-            for part in found["spec"]["podgroups"]
+            for part in result["spec"]["podgroups"]
         ]
         self.podgangs[name] = self.client.patch(
             PODGANGS, "PodGang", name, {"spec": {"podgroups": parts}}, namespace
         )
-        self._status(PODGANGS, "PodGang", found, initialized(True))
+        self._status(PODGANGS, "PodGang", result, initialized(True))
 
     def make_groups(self, name: str, *, only: str = "") -> None:
         """Let the backend make the core groups of a PodGang, or only those of a kind."""
         if self.version:
-            found = core_groups(self.podgangs[name], self.version)
-            self.client.create_all(one for one in found if only in ("", one["kind"]))
+            result = core_groups(self.podgangs[name], self.version)
+            self.client.create_all(item for item in result if only in ("", item["kind"]))
 
     def ungate(self, name: str) -> None:
         """Let the scheduler have the pods of a PodGang (podclique/components/pod/syncflow.go)."""
-        found = self.podgangs[name]
-        for part in found["spec"]["podgroups"]:
-            for one in self.pods[part["name"]]:
+        result = self.podgangs[name]
+        for part in result["spec"]["podgroups"]:
+            for item in self.pods[part["name"]]:
                 patch = {"spec": {"schedulingGates": None}}
-                self.client.patch("v1", "Pod", one, patch, found["metadata"]["namespace"])
+                self.client.patch("v1", "Pod", item, patch, result["metadata"]["namespace"])
 
     def observe(self) -> None:
         """Count pods into the status of PodCliques (podclique/reconcilestatus.go)."""
-        for name, found in self.cliques.items():
-            namespace = found["metadata"]["namespace"]
+        for name, result in self.cliques.items():
+            namespace = result["metadata"]["namespace"]
             listed = self.client.list("v1", "Pod", namespace, labels=f"grove.io/podclique={name}")
             status = {
                 "replicas": len(listed),
-                "scheduledReplicas": sum(is_true(one, "PodScheduled") for one in listed),
-                "readyReplicas": sum(is_true(one, "Ready") for one in listed),
-                "scheduleGatedReplicas": sum("schedulingGates" in one["spec"] for one in listed),
+                "scheduledReplicas": sum(is_true(item, "PodScheduled") for item in listed),
+                "readyReplicas": sum(is_true(item, "Ready") for item in listed),
+                "scheduleGatedReplicas": sum("schedulingGates" in obj["spec"] for obj in listed),
                 "updatedReplicas": len(listed),
             }
-            self._status(GROVE, "PodClique", found, status)
+            self._status(GROVE, "PodClique", result, status)
 
     def fail(self, kind: str, name: str, namespace: str, error: Json) -> None:
         """Tell of an error in the status of an object (controller/common/reconcileerrorrecorder.go)."""
@@ -475,5 +478,5 @@ class Operator:
         self.client.patch_status(GROVE, kind, name, {**needed, "lastErrors": [error]}, namespace)
 
     def _status(self, version: str, kind: str, of: Json, status: Json) -> None:
-        where = of["metadata"]
-        self.client.patch_status(version, kind, where["name"], status, where["namespace"])
+        nodes = of["metadata"]
+        self.client.patch_status(version, kind, nodes["name"], status, nodes["namespace"])

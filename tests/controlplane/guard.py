@@ -1,6 +1,6 @@
 """The small process that owns the processes of a test, so that none outlives it.
 
-Run by `supervisor` as a script, in a session of its own, with the standard library only. It reads
+`supervisor` runs it as a script, in a session of its own, with the standard library only. It reads
 commands from standard input, one JSON object a line, and answers each with one line:
 
     {"do": "start", "name": N, "argv": [...], "env": {...}, "log": FILE}  -> {"pid": 1}
@@ -90,7 +90,7 @@ class _Guard:
         self._libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
     def end_all(self) -> None:
-        # From now on whatever they leave behind becomes our child, however deep it was below them.
+        # From now on all their orphans become our children, at any depth below them.
         self._libc.prctl(_PR_SET_CHILD_SUBREAPER, 1)
         # Everything they know goes away with the folder: no reason to let them say goodbye.
         for process in self.processes.values():
@@ -107,13 +107,13 @@ class _Guard:
 
 def _children() -> list[int]:
     """Return our children, by /proc."""
-    found = []
+    result = []
     for stat in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(FileNotFoundError, ProcessLookupError):
             fields = stat.read_text(errors="replace").rpartition(")")[2].split()
             if int(fields[1]) == os.getpid():
-                found.append(int(stat.parent.name))
-    return found
+                result.append(int(stat.parent.name))
+    return result
 
 
 def _serve(guard: _Guard, parent: int) -> None:
@@ -146,13 +146,13 @@ def _raise_over(_number: int, _frame: object) -> None:
 
 
 def main() -> None:
-    """Arguments: the process id of the parent, and the folder to use, or nothing for a temporary one."""
-    parent, given = int(sys.argv[1]), sys.argv[2]
+    """Arguments: the process id of the parent, and the folder to use, or none for a temporary one."""
+    parent, value = int(sys.argv[1]), sys.argv[2]
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, _raise_over)
     signal.signal(signal.SIGPIPE, signal.SIG_IGN)
     guard = _Guard()
-    folder = given or tempfile.mkdtemp(prefix="gangboard-test-")
+    folder = value or tempfile.mkdtemp(prefix="gangboard-test-")
     try:
         os.write(1, json.dumps({"folder": folder}).encode() + b"\n")
         _serve(guard, parent)
@@ -162,7 +162,7 @@ def main() -> None:
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             signal.signal(number, signal.SIG_IGN)
         guard.end_all()
-        if not given:
+        if not value:
             shutil.rmtree(folder, ignore_errors=True)
 
 

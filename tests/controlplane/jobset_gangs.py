@@ -1,10 +1,10 @@
-"""JobSet's own gang modes, which no release has: a CRD that serves them, and somebody who plays the controller.
+"""JobSet's own gang modes, which no release has: a CRD that serves them, and a simulated controller.
 
-The fields are those of the merged KEP (keys of `spec.scheduling` in keps/969-WAS-integration of
-kubernetes-sigs/jobset#1253) and of the draft before it (`spec.gangPolicy`, #1111). What the controller makes
-of `spec.scheduling` is read there, too: a Workload and its PodGroups, all owned by the JobSet; the
+The fields are those of the merged KEP (keys of `spec.scheduling` in keps/969-WAS-integration of kubernetes-
+sigs/jobset#1253) and of the draft before it (`spec.gangPolicy`, #1111). The controller's objects for
+`spec.scheduling` follow the KEP as well: a Workload and its PodGroups, all owned by the JobSet; the
 annotation `scheduling.k8s.io/group-template-name` on child Jobs and `schedulingGroup` in their templates.
-The controller of JobSet 0.12 runs and makes the Jobs; a mutating policy gives these what it does not know.
+The controller of JobSet 0.12 runs and makes the Jobs; a mutating policy adds the fields it does not know.
 Names here are without the hashes of the KEP: nobody may compute them.
 """
 
@@ -133,10 +133,10 @@ def _policy() -> list[Json]:
 
 
 def _is_in_force(client: Client) -> bool:
-    made = job("probe", job_labels={_GROUP: "ring"})
-    answer = client.create(made, dry_run=True)
-    found: Json = answer["spec"]["template"]["spec"]
-    return found.get("schedulingGroup") == {"podGroupName": "ring"}
+    created = job("probe", job_labels={_GROUP: "ring"})
+    answer = client.create(created, dry_run=True)
+    result: Json = answer["spec"]["template"]["spec"]
+    return result.get("schedulingGroup") == {"podGroupName": "ring"}
 
 
 @dataclass(frozen=True)
@@ -160,11 +160,11 @@ def item(*roles: str, gang: int | None, per_job: int = 0, **options: Any) -> Ite
 def labelled(jobset: Json, *items: Item) -> Json:
     """Return a JobSet whose Jobs the policy gives their groups."""
     name = jobset["metadata"]["name"]
-    for one in items:
+    for element in items:
         for role in jobset["spec"]["replicatedJobs"]:
-            if not one.roles or role["name"] in one.roles:
-                labels = {_GROUP: _group_name(name, one)}
-                if one.per_job:
+            if not element.roles or role["name"] in element.roles:
+                labels = {_GROUP: _group_name(name, element)}
+                if element.per_job:
                     labels[_PER_JOB] = "true"
                 role["template"].setdefault("metadata", {})["labels"] = labels
     return jobset
@@ -173,8 +173,8 @@ def labelled(jobset: Json, *items: Item) -> Json:
 def make_groups(client: Client, jobset: Json, *items: Item) -> None:
     """Make the Workload and PodGroups of a JobSet that was created, as its controller does."""
     meta = jobset["metadata"]
-    names = [name for one in items for name in _group_names(meta["name"], one)]
-    gangs = [one.gang for one in items for _ in range(one.per_job or 1)]
+    names = [name for element in items for name in _group_names(meta["name"], element)]
+    gangs = [element.gang for element in items for _ in range(element.per_job or 1)]
     owned = {
         "ownerReferences": [
             {
@@ -187,31 +187,31 @@ def make_groups(client: Client, jobset: Json, *items: Item) -> None:
             }
         ]
     }
-    made = workload(
+    created = workload(
         meta["name"],
         meta["namespace"],
         templates=dict(zip(names, gangs, strict=True)),
         controller=("jobset.x-k8s.io", "JobSet", meta["name"]),
     )
-    made["metadata"] |= owned
-    client.create(made)
-    for one in items:
-        for name in _group_names(meta["name"], one):
+    created["metadata"] |= owned
+    client.create(created)
+    for element in items:
+        for name in _group_names(meta["name"], element):
             group = podgroup(
                 name,
                 meta["namespace"],
-                gang=one.gang,
+                gang=element.gang,
                 workload=(meta["name"], name),
-                **dict(one.options),
+                **dict(element.options),
             )
             group["metadata"] |= owned
             client.create(group)
 
 
-def _group_name(jobset: str, one: Item) -> str:
-    return "-".join((jobset, *one.roles))
+def _group_name(jobset: str, element: Item) -> str:
+    return "-".join((jobset, *element.roles))
 
 
-def _group_names(jobset: str, one: Item) -> list[str]:
-    name = _group_name(jobset, one)
-    return [f"{name}-{index}" for index in range(one.per_job)] if one.per_job else [name]
+def _group_names(jobset: str, element: Item) -> list[str]:
+    name = _group_name(jobset, element)
+    return [f"{name}-{index}" for index in range(element.per_job)] if element.per_job else [name]

@@ -60,8 +60,8 @@ def kubeflow_job(
         template = pod_template(options)
         template["spec"].pop("restartPolicy", None)
         template["spec"]["containers"][0]["name"] = container
-        kept = {key: value for key, value in of_role.items() if key != "pods"}
-        specs[role] = {**kept, "template": template}
+        stored = {key: value for key, value in of_role.items() if key != "pods"}
+        specs[role] = {**stored, "template": template}
     run_policy = {**(policy or {}), **({} if suspend is None else {"suspend": suspend})}
     return {
         "apiVersion": version,

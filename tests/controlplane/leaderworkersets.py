@@ -30,18 +30,18 @@ def leaderworkerset(
     **spec: Any,
 ) -> Json:
     """Return a LeaderWorkerSet; without `leader` its leaders are as its workers."""
-    made: Json = {
+    created: Json = {
         "size": size,
         "workerTemplate": worker or template(),
         "restartPolicy": restart_policy,
     }
     if leader is not None:
-        made["leaderTemplate"] = leader
+        created["leaderTemplate"] = leader
     return {
         "apiVersion": LWS,
         "kind": "LeaderWorkerSet",
         "metadata": {"name": name, "namespace": namespace},
-        "spec": {"replicas": replicas, "leaderWorkerTemplate": made, **spec},
+        "spec": {"replicas": replicas, "leaderWorkerTemplate": created, **spec},
     }
 
 

@@ -32,9 +32,10 @@ def node(
     extra: Mapping[str, str] | None = None,
     withheld: Mapping[str, str] | None = None,
 ) -> Json:
-    """Return a node with its status; `extra` are further resources, such as {"rdma/hca": "8"}.
+    """Return a node with its status. `extra` are further resources, such as {"rdma/hca": "8"}.
 
-    `withheld` is what is allocatable of resources of which the node has more.
+    `withheld` is the allocatable amount of resources with a larger capacity.
+
     """
     room = {"cpu": cpu, "memory": memory, "pods": str(pods), **(extra or {})}
     if gpus:
@@ -52,7 +53,7 @@ def node(
                 "kubernetes.io/hostname": name,
                 "kubernetes.io/arch": "amd64",
                 "kubernetes.io/os": "linux",
-                # Else the controller manager would add them, and everybody who watches nodes hear of it.
+                # Otherwise the controller manager would add them, and every watch of nodes would report them.
                 "beta.kubernetes.io/arch": "amd64",
                 "beta.kubernetes.io/os": "linux",
                 **(labels or {}),
@@ -98,7 +99,7 @@ def make_node(
     unschedulable: bool = False,
 ) -> Json:
     """Create one node and wait until pods can be placed on it; return it."""
-    made = node(
+    created = node(
         name,
         cpu=cpu,
         memory=memory,
@@ -107,23 +108,23 @@ def make_node(
         taints=taints,
         unschedulable=unschedulable,
     )
-    return make_nodes(client, [made])[0]
+    return make_nodes(client, [created])[0]
 
 
 def make_nodes(client: Client, nodes: Iterable[Json], *, timeout: float = PATIENCE) -> list[Json]:
     """Create all of them, then wait until pods can be placed on the last; return them as they are."""
-    made = [client.create(item) for item in nodes]
-    _wait_leased(client, made, timeout)
-    return made
+    created = [client.create(item) for item in nodes]
+    _wait_leased(client, created, timeout)
+    return created
 
 
-def _wait_leased(client: Client, made: Iterable[Json], timeout: float) -> None:
-    """Wait until a fake kubelet has each node: what is bound to it earlier, KWOK may never look at."""
-    wanted = {_name(item): item["metadata"]["uid"] for item in made}
+def _wait_leased(client: Client, created: Iterable[Json], timeout: float) -> None:
+    """Wait until a fake kubelet has each node. KWOK may ignore pods that are bound earlier."""
+    wanted = {_name(item): item["metadata"]["uid"] for item in created}
 
     def leased() -> bool:
-        found = {_name(lease): lease for lease in client.list(_LEASES, "Lease", _LEASES_IN)}
-        return all(name in found and _owner(found[name]) == uid for name, uid in wanted.items())
+        result = {_name(lease): lease for lease in client.list(_LEASES, "Lease", _LEASES_IN)}
+        return all(name in result and _owner(result[name]) == uid for name, uid in wanted.items())
 
     wait(leased, timeout=timeout, what=f"leases of nodes {sorted(wanted)}")
 
@@ -133,17 +134,18 @@ def _owner(lease: Json) -> str:
     return owners[0]["uid"] if owners else ""
 
 
-def _has_settled(found: Json) -> bool:
-    keys = {taint["key"] for taint in found["spec"].get("taints", [])}
+def _has_settled(result: Json) -> bool:
+    keys = {taint["key"] for taint in result["spec"].get("taints", [])}
     # A cordon becomes a taint as well, a moment later: the scheduler's text depends on it.
-    return bool(found["spec"].get("unschedulable")) == (_CORDON_TAINT in keys)
+    return bool(result["spec"].get("unschedulable")) == (_CORDON_TAINT in keys)
 
 
 def delete_nodes(client: Client, names: Iterable[str] | None = None) -> None:
-    """Delete the named nodes, or all, and wait until they are gone.
+    """Delete the named nodes, or all, and wait for their deletion.
 
-    Their leases go at once and not when somebody collects them: they would go from under the next
+    Their leases are deleted immediately. The garbage collector would delete them later, from the next
     nodes of the same names.
+
     """
     gone = list(names) if names is not None else [_name(n) for n in client.list("v1", "Node")]
     for name in gone:
@@ -157,9 +159,10 @@ def delete_nodes(client: Client, names: Iterable[str] | None = None) -> None:
 
 
 def silence_node(client: Client, name: str) -> None:
-    """Let its kubelet die: nothing happens to it or its pods any more.
+    """Stop its kubelet: the node and its pods no longer change.
 
-    Some 50 s later the controller manager says Ready=Unknown and taints it.
+    Some 50 s later the controller manager sets Ready=Unknown and taints it.
+
     """
     client.patch("v1", "Node", name, {"metadata": {"labels": {SILENT_LABEL: "true"}}})
 
@@ -174,18 +177,18 @@ def lose_node(client: Client, name: str) -> None:
     client.patch_status("v1", "Node", name, {"conditions": [lost]})
     del lost["lastHeartbeatTime"]
     for pod in client.list("v1", "Pod"):
-        where = pod["metadata"]
+        nodes = pod["metadata"]
         if pod["spec"].get("nodeName") == name:
             status = {"conditions": [lost]}
             client.patch_status(
-                "v1", "Pod", where["name"], status, where["namespace"], type="strategic"
+                "v1", "Pod", nodes["name"], status, nodes["namespace"], type="strategic"
             )
 
 
 def wake_node(client: Client, name: str) -> None:
-    """Let a silenced node report again, it and then its pods: what was ready before is ready again."""
+    """Let a silenced node report again, then its pods: all become ready that were ready before."""
     client.patch("v1", "Node", name, {"metadata": {"labels": {SILENT_LABEL: None}}})
-    client.wait_for("v1", "Node", name, until=lambda found: is_true(found, "Ready"))
+    client.wait_for("v1", "Node", name, until=lambda result: is_true(result, "Ready"))
 
 
 def cordon(client: Client, name: str, unschedulable: bool = True) -> None:

@@ -23,11 +23,12 @@ NeverReady = Literal[
 
 
 class PodOptions(TypedDict, total=False):
-    """What can be said of a pod, in any builder.
+    """Fields of a pod, in any builder.
 
     `never_ready` to `hands_off` are the script for the fake kubelet, see kwok.yaml.
     `pod_group` is the PodGroup its schedulingGroup names (on 1.35: a (Workload, group) pair),
     `gates` are scheduling gates, `resources` further requests, `spec` goes over the pod spec as is.
+
     """
 
     image: str
@@ -165,7 +166,7 @@ def jobset(
 
 def _replicated_job(name: str, entry: JobOptions) -> Json:
     pods = entry.get("pods", 1)
-    made: Json = {
+    created: Json = {
         "name": name,
         "replicas": entry.get("replicas", 1),
         "template": {
@@ -180,10 +181,10 @@ def _replicated_job(name: str, entry: JobOptions) -> Json:
         },
     }
     if entry.get("depends_on"):
-        made["dependsOn"] = [
+        created["dependsOn"] = [
             {"name": other, "status": status} for other, status in entry["depends_on"].items()
         ]
-    return made
+    return created
 
 
 def pod_template(options: PodOptions) -> Json:
@@ -283,9 +284,10 @@ def workload(
     version: str = "v1beta1",
     controller: tuple[str, str, str] | None = None,
 ) -> Json:
-    """Return a Workload; `templates` maps names to quorums (None: basic).
+    """Return a Workload. `templates` maps names to quorums (None: basic).
 
-    `controller` is (API group, kind, name) of what it belongs to.
+    `controller` is the (API group, kind, name) of its owner.
+
     """
     if version == "v1alpha1":
         entries = [{"name": key, "policy": _policy(gang)} for key, gang in templates.items()]
@@ -327,8 +329,9 @@ def _scheduling(kind: str, version: str, name: str, namespace: str, spec: Json) 
 def quota(name: str, namespace: str = "default", **hard: str) -> Json:
     """Return a ResourceQuota: `quota("q", pods="2")`.
 
-    It allows no Secrets either, which nothing here needs: by one that is refused `Client.create_all`
-    sees that it is in force.
+    It forbids Secrets, which no test needs. A refused Secret shows `Client.create_all` that the quota
+    is in force.
+
     """
     metadata = {"name": name, "namespace": namespace}
     spec = {"hard": hard | {"count/secrets": "0"}}
@@ -339,5 +342,5 @@ def priority_class(name: str, value: int, **fields: Any) -> Json:
     """Return a PriorityClass; `fields` are further ones, such as `preemptionPolicy`."""
     metadata = {"name": name}
     version = "scheduling.k8s.io/v1"
-    made = {"apiVersion": version, "kind": "PriorityClass", "metadata": metadata, "value": value}
-    return {**made, **fields}
+    created = {"apiVersion": version, "kind": "PriorityClass", "metadata": metadata, "value": value}
+    return {**created, **fields}

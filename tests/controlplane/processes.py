@@ -1,4 +1,4 @@
-"""The command lines of a control plane: facts about flags, nothing started here."""
+"""The command lines of a control plane: flags only, no process is started here."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class Layout:
 
 def processes(layout: Layout) -> dict[str, Process]:
     """Return the processes by name, in the order in which they have to start."""
-    made = (
+    created = (
         _etcd(layout),
         _apiserver(layout),
         _controller_manager(layout),
@@ -94,7 +94,7 @@ def processes(layout: Layout) -> dict[str, Process]:
         *([_training_operator(layout), _mpi_operator(layout)] if layout.profile.kubeflow else []),
         *([_kuberay(layout)] if layout.profile.kuberay else []),
     )
-    return {process.name: process for process in made}
+    return {process.name: process for process in created}
 
 
 def _etcd(layout: Layout) -> Process:
@@ -108,7 +108,7 @@ def _etcd(layout: Layout) -> Process:
         f"--listen-peer-urls={peer}",
         f"--initial-advertise-peer-urls={peer}",
         f"--initial-cluster=default={peer}",
-        "--unsafe-no-fsync",  # nothing here has to survive a power cut
+        "--unsafe-no-fsync",  # no data has to survive a power cut
         "--log-level=warn",
     ]
     return Process("etcd", argv, f"{client}/health")
@@ -142,10 +142,11 @@ def _apiserver(layout: Layout) -> Process:
         "--service-account-issuer=https://kubernetes.default.svc",
         "--service-cluster-ip-range=10.0.0.0/24",
         "--authorization-mode=RBAC",
-        # Pods would need their account and its token: the fake nodes run none of them. New nodes would be
-        # tainted until the controller manager has seen that they are ready, which these are from the start.
+        # Pods would need their account and its token, but the fake nodes do not run them. New nodes
+        # would be tainted until the controller manager has seen that they are ready, which these are
+        # from the start.
         "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition",
-        # Nobody here has to be kept from asking too much.
+        # No client here needs a rate limit.
         "--enable-priority-and-fairness=false",
         f"--token-auth-file={layout.tokens}",
         "--allow-privileged=true",
@@ -164,8 +165,8 @@ def _controller_manager(layout: Layout) -> Process:
         "--leader-elect=false",
         f"--controllers={','.join(layout.profile.controllers)}",
         "--node-monitor-period=2s",
-        # Every five minutes it counts anew what a quota has let pass, by what it has seen: on a busy machine
-        # that is less than there is, and one pod more passes.
+        # The quota controller recounts every five minutes from its cache. On a busy machine the cache
+        # is behind, and one pod more passes.
         "--resource-quota-sync-period=1h",
         *_UNTHROTTLED,
         *_gates(layout.profile),
@@ -180,7 +181,7 @@ def _scheduler(layout: Layout) -> Process:
         *_serving(layout, layout.ports.scheduler),
         f"--kubeconfig={layout.kubeconfig}",
         "--leader-elect=false",
-        # That of 1.36 tries a gang that waits again and again: with more it takes every core.
+        # The scheduler of 1.36 retries a waiting gang again and again. With more threads it takes every core.
         *(_UNTHROTTLED if layout.profile.minor != 36 else ()),
         *_gates(layout.profile),
     ]
@@ -259,14 +260,14 @@ def _kueue(layout: Layout, certificates: KueueCertificates) -> Process:
 
 def _frameworks(profile: Profile) -> list[str]:
     """Return the kinds that Kueue manages: those whose objects it finds served."""
-    found = ["batch/job", "jobset.x-k8s.io/jobset"]
+    result = ["batch/job", "jobset.x-k8s.io/jobset"]
     if profile.trainer:
-        found.append("trainer.kubeflow.org/trainjob")
+        result.append("trainer.kubeflow.org/trainjob")
     if profile.kubeflow:
         kinds = ("jaxjob", "mpijob", "paddlejob", "pytorchjob", "tfjob", "xgboostjob")
-        found += [f"kubeflow.org/{kind}" for kind in kinds]
+        result += [f"kubeflow.org/{kind}" for kind in kinds]
     rays = ("rayjob", "raycluster", "rayservice") if profile.kuberay else ()
-    return [*found, *(f"ray.io/{kind}" for kind in rays)]
+    return [*result, *(f"ray.io/{kind}" for kind in rays)]
 
 
 def _lws(layout: Layout) -> Process:
@@ -344,7 +345,7 @@ def _kuberay(layout: Layout) -> Process:
         "--metrics-addr=0",
         f"--health-probe-bind-address={health}",
         "--enable-leader-election=false",
-        # A RayJob waits two seconds for a dashboard that nobody serves, each time that it is looked at.
+        # A RayJob waits two seconds for a missing dashboard, at each reconcile.
         "--reconcile-concurrency=10",
     ]
     return Process("kuberay", argv, f"http://{health}/readyz")
@@ -352,15 +353,16 @@ def _kuberay(layout: Layout) -> Process:
 
 def free_ports() -> Ports:
     """Return free ports for a control plane."""
-    wanted = [field.name for field in fields(Ports)]
-    return Ports(**{name: free_port() for name in wanted})
+    expected = [field.name for field in fields(Ports)]
+    return Ports(**{name: free_port() for name in expected})
 
 
 def free_port() -> int:
     """Return a free port below the range from which the system serves outgoing connections.
 
-    It is kept for this process until it ends: other lanes look for ports at the same time, and what is free
-    is not taken yet.
+    It is reserved for this process until it ends: other lanes look for ports at the same time, and a free
+    port is not in use yet.
+
     """
     chooser = random.SystemRandom()
     while True:

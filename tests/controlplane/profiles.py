@@ -1,4 +1,4 @@
-"""What makes up each control plane that tests can ask for: data only."""
+"""Programs and settings of each control plane that tests can request: data only."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ PROFILES: dict[str, Profile] = {
             scheduling_versions=("v1alpha2",),
             gang_version="v1alpha2",
         ),
-        # What most clusters are today: no gang API, every pod scheduled for itself.
+        # The usual cluster today: no gang API, every pod is scheduled individually.
         Profile(
             name="plain",
             kubernetes="kubernetes-1.37",

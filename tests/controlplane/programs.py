@@ -1,7 +1,7 @@
-"""The programs of the control planes of the tests: of which Go modules they are made, and what comes with them.
+"""The programs of the control planes of the tests: their Go modules and their manifests.
 
-`build` makes them. A new one is one entry here, and its module required in the `go.mod` of the Kubernetes release
-whose libraries it can be built with: they are compiled once for all programs that share it.
+`build` makes them. A new one is one entry here, and its module required in the `go.mod` of the Kubernetes
+release whose libraries it can be built with: they are compiled once for all programs that share it.
 """
 
 from __future__ import annotations
@@ -17,13 +17,14 @@ _CRD_OF_PODGROUPS = "config/crd/bases/scheduling.x-k8s.io_podgroups.yaml"
 
 @dataclass(frozen=True)
 class Program:
-    """What is built in one go: binaries, perhaps none, and the manifests that come with them.
+    """One unit of a build: binaries, perhaps none, and their manifests.
 
     `module` is the folder of `modules/` with whose versions it is built. `binaries` maps each Go package, `./NAME`
     where it is a `main.go` of ours in that folder, to the name its binary is kept under. `manifests_from` is the Go
     module whose source holds the files (or folders) listed in `manifests`, `other_manifests` has those of further Go
     modules. `replaced` is a Go module of which the files below `modules/MODULE/replaced` are built instead of its
     own: for a bug that no release has mended.
+
     """
 
     name: str
@@ -71,7 +72,7 @@ def _helm(minor: int) -> Program:
     )
 
 
-# In the order in which they are built: a Kubernetes release first, then what is made with its libraries.
+# Build order: a Kubernetes release first, then the programs with its libraries.
 PROGRAMS: dict[str, Program] = {
     program.name: program
     for program in (

@@ -30,12 +30,13 @@ def cluster_queue(
 ) -> Json:
     """Return a ClusterQueue for all namespaces: `cluster_queue("cq", {"cpu": "8"})`.
 
-    Whoever asks for a resource that `quota` does not name is never admitted. `spec` goes over the
+    A Workload that requests a resource outside `quota` is never admitted. `spec` goes over the
     rest, for example {"stopPolicy": "Hold"}.
+
     """
     resources = [{"name": key, "nominalQuota": value} for key, value in quota.items()]
     flavors = [{"name": flavor, "resources": resources}]
-    made = {
+    created = {
         "namespaceSelector": {},
         "resourceGroups": [{"coveredResources": list(quota), "flavors": flavors}],
     }
@@ -43,7 +44,7 @@ def cluster_queue(
         "apiVersion": KUEUE,
         "kind": "ClusterQueue",
         "metadata": {"name": name},
-        "spec": made | (spec or {}),
+        "spec": created | (spec or {}),
     }
 
 
@@ -68,10 +69,11 @@ def in_queue(queue: str) -> dict[str, str]:
 def make_queue(
     client: Client, namespace: str, quota: Mapping[str, str], *, name: str = "queue"
 ) -> str:
-    """Create a ClusterQueue `<namespace>-<name>` and its LocalQueue `name`; return the latter.
+    """Create a ClusterQueue `<namespace>-<name>` and its LocalQueue `name`. Return the latter.
 
     They share one ResourceFlavor, and admit from now on. A test uses the fixture `queues`, which
-    deletes what is outside of the namespace.
+    deletes the cluster-wide objects.
+
     """
     shared = cluster_queue_name(namespace, name)
     client.create_all(
@@ -93,8 +95,8 @@ def cluster_queue_name(namespace: str, name: str) -> str:
 def kueue_workload(client: Client, owner: Json) -> Json | None:
     """Return the Workload that Kueue made for this Job or JobSet, if there is one by now."""
     selector = f"kueue.x-k8s.io/job-uid={owner['metadata']['uid']}"
-    found = client.list(KUEUE, "Workload", owner["metadata"]["namespace"], labels=selector)
-    return found[0] if found else None
+    result = client.list(KUEUE, "Workload", owner["metadata"]["namespace"], labels=selector)
+    return result[0] if result else None
 
 
 def wait_kueue_workload(
@@ -111,10 +113,10 @@ def wait_kueue_workload(
 
 def set_active(client: Client, workload: Json, active: bool) -> None:
     """Do to a Workload what `kueuectl stop workload` and `resume workload` do."""
-    where = workload["metadata"]
+    nodes = workload["metadata"]
     patch = {"spec": {"active": active}}
-    client.patch(KUEUE, "Workload", where["name"], patch, where["namespace"])
+    client.patch(KUEUE, "Workload", nodes["name"], patch, nodes["namespace"])
 
 
-def _if(until: Callable[[Json], object], found: Json | None) -> Json | None:
-    return found if found is not None and until(found) else None
+def _if(until: Callable[[Json], object], result: Json | None) -> Json | None:
+    return result if result is not None and until(result) else None

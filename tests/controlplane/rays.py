@@ -61,7 +61,7 @@ def rayjob(
     **spec: Any,
 ) -> Json:
     """Return a RayJob that makes a RayCluster of the spec `of`, and whose Job has the pods `submitter`."""
-    given = {
+    value = {
         "entrypoint": "python train.py",
         "shutdownAfterJobFinishes": True,
         "submitterConfig": {"backoffLimit": 0},
@@ -69,9 +69,9 @@ def rayjob(
         "rayClusterSpec": of,
         **spec,
     }
-    made = _object("RayJob", name, namespace, given)
-    made["metadata"]["labels"] = dict(labels or {})
-    return made
+    created = _object("RayJob", name, namespace, value)
+    created["metadata"]["labels"] = dict(labels or {})
+    return created
 
 
 def rayservice(name: str, namespace: str, of: Json) -> Json:

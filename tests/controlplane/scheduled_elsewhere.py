@@ -37,7 +37,7 @@ VOLCANO_PODGROUPS = "podgroups.scheduling.volcano.sh"
 
 
 def definitions() -> list[Json]:
-    """Return the upstream CRDs of what is made here; that of coscheduling is Trainer's, too."""
+    """Return the upstream CRDs of these objects. The CRD of coscheduling is also Trainer's."""
     return [crd for crd in crds(("volcano", "kai")) if crd["metadata"]["name"] in _SERVED]
 
 
@@ -47,28 +47,28 @@ def volcano_job(client: Client, name: str, namespace: str, on: Mapping[str, str]
     client.patch_status(VOLCANO, "Queue", "default", {"state": "Open", "allocated": {}})
     container = {"name": "c", "image": "x", "resources": {"requests": {"cpu": "1"}}}
     pods = {"containers": [container], "nodeSelector": dict(on), "replicas": 1}
-    made = client.create(vcjob(name, namespace, {"driver": pods, "worker": pods}))
+    created = client.create(vcjob(name, namespace, {"driver": pods, "worker": pods}))
     status = {"state": {"phase": "Running"}, "minAvailable": 2, "running": 2}
     client.patch_status(_VCJOB, "Job", name, status, namespace)
-    uid = made["metadata"]["uid"]
+    uid = created["metadata"]["uid"]
     group = podgroup(VOLCANO, f"{name}-{uid}", namespace, 2, queue="default")
-    group["metadata"]["ownerReferences"] = [reference(made)]
+    group["metadata"]["ownerReferences"] = [reference(created)]
     scheduled = {
         "type": "Scheduled",
         "status": "True",
         "reason": "tasks in gang are ready to be scheduled",
         "transitionID": uid,
-        "lastTransitionTime": made["metadata"]["creationTimestamp"],
+        "lastTransitionTime": created["metadata"]["creationTimestamp"],
     }
     client.create(
         {**group, "status": {"phase": "Running", "running": 2, "conditions": [scheduled]}}
     )
     for task in ("driver", "worker"):
-        given = member(VOLCANO, f"{name}-{uid}")
+        value = member(VOLCANO, f"{name}-{uid}")
         labels = {"volcano.sh/job-name": name, "volcano.sh/task-spec": task}
-        one = pod(f"{name}-{task}-0", namespace, labels=labels, node_selector=on, **given)
-        one["metadata"]["ownerReferences"] = [reference(made)]
-        _placed(client, one, on)
+        obj = pod(f"{name}-{task}-0", namespace, labels=labels, node_selector=on, **value)
+        obj["metadata"]["ownerReferences"] = [reference(created)]
+        _placed(client, obj, on)
 
 
 def coscheduling_group(client: Client, name: str, namespace: str, on: Mapping[str, str]) -> None:
@@ -83,32 +83,32 @@ def kai_group(client: Client, name: str, namespace: str, on: Mapping[str, str]) 
     """Make a PodGroup of two in a queue, and its pods: one that fits has no condition (real-owners-2.md §3.3)."""
     client.create_all([kai_queue("kai-root"), kai_queue("kai-mixed", "kai-root")])
     client.create(podgroup(KAI, name, namespace, 2, queue="kai-mixed"))
-    given = {**member(KAI, name), "labels": {"kai.scheduler/queue": "kai-mixed"}}
-    _members(client, name, namespace, on, given)
+    value = {**member(KAI, name), "labels": {"kai.scheduler/queue": "kai-mixed"}}
+    _members(client, name, namespace, on, value)
 
 
 def yunikorn_job(client: Client, name: str, namespace: str, on: Mapping[str, str]) -> None:
     """Make a Job of two pods that is an application of YuniKorn."""
-    given: dict[str, Any] = {**yunikorn.member(name), "node_selector": on}
-    client.create(job(name, namespace, parallelism=2, **given))
+    value: dict[str, Any] = {**yunikorn.member(name), "node_selector": on}
+    client.create(job(name, namespace, parallelism=2, **value))
 
-    def made() -> list[Json]:
-        found = client.list("v1", "Pod", namespace, labels=f"job-name={name}")
-        return found if len(found) == 2 else []
+    def created_objects() -> list[Json]:
+        result = client.list("v1", "Pod", namespace, labels=f"job-name={name}")
+        return result if len(result) == 2 else []
 
-    for one in wait(made, what=f"pods of {name}"):
-        bind(client, one, _node(on))
+    for item in wait(created_objects, what=f"pods of {name}"):
+        bind(client, item, _node(on))
 
 
 def _members(
-    client: Client, name: str, namespace: str, on: Mapping[str, str], given: dict[str, Any]
+    client: Client, name: str, namespace: str, on: Mapping[str, str], value: dict[str, Any]
 ) -> None:
     for index in range(2):
-        _placed(client, pod(f"{name}-{index}", namespace, node_selector=on, **given), on)
+        _placed(client, pod(f"{name}-{index}", namespace, node_selector=on, **value), on)
 
 
-def _placed(client: Client, one: Json, on: Mapping[str, str]) -> None:
-    bind(client, client.create(one), _node(on))
+def _placed(client: Client, obj: Json, on: Mapping[str, str]) -> None:
+    bind(client, client.create(obj), _node(on))
 
 
 def bind(client: Client, pod: Json, node: str) -> None:

@@ -1,7 +1,7 @@
-"""States of gangs, brought about on a real control plane, each with the test of having come about.
+"""States of gangs, created on a real control plane, each with a check of its arrival.
 
-`STATES` is data: what is created in an empty namespace on which nodes, what happens then, and how
-the result is recognised. `capture` writes down what the API server then says.
+`STATES` is data: objects in an empty namespace, their nodes, events, and the check of the result. `capture`
+records the objects of the API server.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _ALWAYS = (("v1", "Pod"), ("v1", "Event"), ("v1", "ResourceQuota"), ("batch/v1",
 
 @dataclass(frozen=True)
 class Place:
-    """Where a state is made: the client, a namespace of its own, what the cluster speaks."""
+    """The place of a state: the client, its own namespace, the served versions."""
 
     client: Client
     namespace: str
@@ -49,8 +49,8 @@ class Place:
 
     def conditions(self, api_version: str, kind: str, name: str) -> dict[str, str]:
         """Return {type: status} of one object's conditions."""
-        found = self.client.find(api_version, kind, name, self.namespace) or {}
-        conditions = found.get("status", {}).get("conditions") or []
+        result = self.client.find(api_version, kind, name, self.namespace) or {}
+        conditions = result.get("status", {}).get("conditions") or []
         return {item["type"]: item["status"] for item in conditions}
 
     def pods(self) -> list[Json]:
@@ -68,7 +68,7 @@ Test = Callable[[Place], object]
 
 @dataclass(frozen=True)
 class Step:
-    """Do something (nothing for the first), then wait for `until` and a moment of `quiet`."""
+    """Act (the first step does not), then wait for `until` and a moment of `quiet`."""
 
     until: Test
     do: Callable[[Place], object] = lambda _place: None
@@ -123,14 +123,14 @@ def snapshot(place: Place) -> dict[str, list[Json]]:
         kinds += [(f"scheduling.k8s.io/{version}", kind) for kind in served]
     if "v1alpha3" in place.profile.scheduling_versions:
         kinds.append(("scheduling.k8s.io/v1alpha3", "CompositePodGroup"))
-    found = {}
+    result = {}
     for api_version, kind in kinds:
         objects = place.client.list(api_version, kind, place.namespace)
         if objects:
-            found[place.client.path(api_version, kind)] = [_stripped(item) for item in objects]
+            result[place.client.path(api_version, kind)] = [_stripped(item) for item in objects]
     nodes = place.client.list("v1", "Node")
-    found[place.client.path("v1", "Node")] = [_stripped(item) for item in nodes]
-    return found
+    result[place.client.path("v1", "Node")] = [_stripped(item) for item in nodes]
+    return result
 
 
 def _stripped(obj: Json) -> Json:
@@ -173,8 +173,8 @@ def nominated(count: int) -> Test:
     """So many pods have no node and one that the scheduler keeps for them."""
 
     def test(place: Place) -> bool:
-        kept = [pod for pod in place.pods() if pod["status"].get("nominatedNodeName")]
-        return sum("nodeName" not in pod["spec"] for pod in kept) == count
+        stored = [pod for pod in place.pods() if pod["status"].get("nominatedNodeName")]
+        return sum("nodeName" not in pod["spec"] for pod in stored) == count
 
     return test
 
@@ -207,7 +207,7 @@ def group_says(status: str) -> Test:
 
 
 def pods_exist(count: int) -> Test:
-    """So many pods are there, in whatever state."""
+    """True if that many pods exist, in any state."""
     return lambda place: len(place.pods()) == count
 
 
@@ -220,8 +220,8 @@ def jobset_counts(name: str, **counts: int) -> Test:
     """The sums over the JobSet's replicatedJobsStatus are these."""
 
     def test(place: Place) -> bool:
-        found = place.client.find(JOBSET, "JobSet", name, place.namespace) or {}
-        entries = found.get("status", {}).get("replicatedJobsStatus", [])
+        result = place.client.find(JOBSET, "JobSet", name, place.namespace) or {}
+        entries = result.get("status", {}).get("replicatedJobsStatus", [])
         return bool(entries) and all(
             sum(entry.get(key, 0) for entry in entries) == count for key, count in counts.items()
         )
@@ -251,6 +251,6 @@ def _waiting_reasons(pod: Json) -> set[str]:
 
 
 def _summary(pod: Json) -> str:
-    said = [c.get("message", "") for c in _conditions(pod) if c["status"] == "False"]
+    message = [c.get("message", "") for c in _conditions(pod) if c["status"] == "False"]
     waits = sorted(_waiting_reasons(pod) - {""})
-    return " ".join([pod["metadata"]["name"], pod["status"].get("phase", ""), *waits, *said])
+    return " ".join([pod["metadata"]["name"], pod["status"].get("phase", ""), *waits, *message])

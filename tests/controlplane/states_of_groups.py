@@ -74,15 +74,15 @@ def _composite(place: Place) -> list[Json]:
             }
         ]
     }
-    made = [tree, compositepodgroup("serve-0", name, workload=("serve", "replica"), groups=2)]
+    created = [tree, compositepodgroup("serve-0", name, workload=("serve", "replica"), groups=2)]
     for key in ("left", "right"):
         group = podgroup(
             f"serve-0-{key}", name, version="v1alpha3", gang=2, workload=("serve", key)
         )
         group["spec"]["parentCompositePodGroupName"] = "serve-0"
-        made.append(group)
-        made += [pod(f"{key}-{i}", name, gpu=1, pod_group=f"serve-0-{key}") for i in range(2)]
-    return made
+        created.append(group)
+        created += [pod(f"{key}-{i}", name, gpu=1, pod_group=f"serve-0-{key}") for i in range(2)]
+    return created
 
 
 STATES = (

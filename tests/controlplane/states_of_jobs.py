@@ -1,4 +1,4 @@
-"""States of a single Job, and of pods that nobody groups."""
+"""States of a single Job, and of pods without a group."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ _PLAIN = frozenset({"plain"})
 _OLD = frozenset({"1.36"})
 
 
-def _gang_job(place: Place, parallelism: int, gpu: int, **more: str) -> list[Json]:
-    selector = {"node_selector": {"pool": more["pool"]}} if "pool" in more else {}
+def _gang_job(place: Place, parallelism: int, gpu: int, **extra: str) -> list[Json]:
+    selector = {"node_selector": {"pool": extra["pool"]}} if "pool" in extra else {}
     return [
         job(
             "train",
@@ -38,7 +38,7 @@ def _gang_job(place: Place, parallelism: int, gpu: int, **more: str) -> list[Jso
             parallelism=parallelism,
             gpu=gpu,
             gang=place.gang(parallelism),
-            topology=more.get("topology"),
+            topology=extra.get("topology"),
             **selector,  # type: ignore[arg-type]
         )
     ]
@@ -188,7 +188,8 @@ STATES = (
         [Step(running(4)), Step(terminating, do=_preempt, quiet=2.0)],
         on=NEWEST,
     ),
-    # 1.36's Job controller gives its PodGroup priority 0 whatever its pods have: nobody yields.
+    # 1.36's Job controller gives its PodGroup priority 0 for any priority of its pods, so no pod is
+    # preempted.
     State(
         "job-priority-ignored",
         _preempted,

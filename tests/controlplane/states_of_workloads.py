@@ -27,30 +27,30 @@ def _ring(place: Place, **entries: int | None) -> Json:
 
 
 def _members(place: Place, count: int, name: str = "ring", **options: object) -> list[Json]:
-    given = {"gpu": 1, "pod_group": ("ring", "workers"), **options}
-    return [pod(f"{name}-{i}", place.namespace, **given) for i in range(count)]  # type: ignore[arg-type]
+    value = {"gpu": 1, "pod_group": ("ring", "workers"), **options}
+    return [pod(f"{name}-{i}", place.namespace, **value) for i in range(count)]  # type: ignore[arg-type]
 
 
 def _replica(place: Place, key: str, count: int) -> list[Json]:
-    made = _members(place, count, f"ring-{key}")
-    for one in made:
-        one["spec"]["workloadRef"]["podGroupReplicaKey"] = key
-    return made
+    created = _members(place, count, f"ring-{key}")
+    for obj in created:
+        obj["spec"]["workloadRef"]["podGroupReplicaKey"] = key
+    return created
 
 
 def _jobs_of_replicas(place: Place) -> list[Json]:
-    made = [_ring(place, workers=2)]
+    created = [_ring(place, workers=2)]
     for key in ("0", "1"):
-        one = job(
+        obj = job(
             f"train-{key}",
             place.namespace,
             parallelism=2,
             gpu=1 if key == "0" else 8,
             pod_group=("ring", "workers"),
         )
-        one["spec"]["template"]["spec"]["workloadRef"]["podGroupReplicaKey"] = key
-        made.append(one)
-    return made
+        obj["spec"]["template"]["spec"]["workloadRef"]["podGroupReplicaKey"] = key
+        created.append(obj)
+    return created
 
 
 def _urgent(place: Place) -> None:

@@ -18,11 +18,11 @@ _ANSWER_SECONDS = 30.0
 
 
 class StartError(Exception):
-    """A process did not do what it was told; the message ends with the tail of its log, if any."""
+    """A process failed to follow a command. The message ends with the tail of its log, if any."""
 
 
 class Started:
-    """A process that a guard has started; what can be done with it is as in `subprocess.Popen`."""
+    """A process started by a guard, with the methods of `subprocess.Popen`."""
 
     def __init__(self, supervisor: Supervisor, name: str, pid: int) -> None:
         """Made by `Supervisor.start`."""
@@ -35,7 +35,7 @@ class Started:
         return self._supervisor.exit_code(self._name)
 
     def send_signal(self, number: int) -> None:
-        """Send a signal; nothing happens when it has ended."""
+        """Send a signal. Do nothing if it has ended."""
         self._supervisor.signal(self._name, number)
 
     def wait(self, seconds: float) -> int:
@@ -56,10 +56,10 @@ class Supervisor:
         if directory is not None:
             directory.mkdir(parents=True, exist_ok=True)
         script = Path(__file__).with_name("guard.py")
-        given = str(directory.resolve()) if directory is not None else ""
+        value = str(directory.resolve()) if directory is not None else ""
         self._lock = threading.Lock()
         self._guard = subprocess.Popen(
-            [sys.executable, "-I", str(script), str(os.getpid()), given],
+            [sys.executable, "-I", str(script), str(os.getpid()), value],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             bufsize=0,  # select must not miss a line that waits in a buffer
@@ -84,13 +84,14 @@ class Supervisor:
         out: Path | None = None,
         cwd: Path | None = None,
     ) -> Started:
-        """Start a process under a name that is free, appending what it says to `log`.
+        """Start a process under a free name, appending its output to `log`.
 
-        What it says on standard output goes to `out`, if there is one.
+        Its standard output goes to `out`, if given.
+
         """
         places = {"out": out, "cwd": cwd}
-        given = {key: str(place) for key, place in places.items() if place is not None}
-        command = {"argv": list(argv), "env": dict(env), "log": str(log), **given}
+        value = {key: str(place) for key, place in places.items() if place is not None}
+        command = {"argv": list(argv), "env": dict(env), "log": str(log), **value}
         return Started(self, name, self._ask(do="start", name=name, **command)["pid"])
 
     def stop(self, name: str) -> None:
@@ -115,7 +116,7 @@ class Supervisor:
     def close(self) -> None:
         """End the guard and with it everything that it started. Safe to call twice."""
         with contextlib.suppress(BrokenPipeError, ValueError):
-            # Not by the end of the pipe alone: a process that was forked meanwhile holds it, too.
+            # The end of the pipe alone does not show it: a process that was forked meanwhile may hold it.
             self._asks.write(b'{"do": "end"}\n')
             self._asks.close()
         try:

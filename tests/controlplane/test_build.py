@@ -1,4 +1,4 @@
-"""Building: once, whole or not at all, and a clear word where there is nothing built."""
+"""Building: once, completely or not at all, and a clear message if a program is missing."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_two_at_once_build_once(fake_go: Path) -> None:
     assert build.missing(["etcd"]) == []
 
 
-def test_failed_build_leaves_nothing(fake_go: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_build_leaves_no_files(fake_go: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GO_FAILS", "1")
     with pytest.raises(build.BuildError, match="no such package"):
         build.build(["etcd"])
@@ -55,10 +55,10 @@ def test_failed_build_leaves_nothing(fake_go: Path, monkeypatch: pytest.MonkeyPa
     assert [path.name for path in build.cache_folder().iterdir()] == [".lock"]
 
 
-def test_what_stands_in_for_a_file_needs_that_file(
+def test_a_replacement_file_requires_its_original(
     fake_go: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """A release that has the file no longer is looked at by somebody, not built without the mend."""
+    """A release without the file is checked by a person, not built without the fix."""
     fake_go.touch()
     monkeypatch.setattr(build, "_go", lambda *_arguments, **_environment: f"{tmp_path}\n")
     with pytest.raises(build.BuildError, match=r"sigs.k8s.io/kwok has no .*heap\.go to replace"):
@@ -66,8 +66,8 @@ def test_what_stands_in_for_a_file_needs_that_file(
     assert build.missing(["kwok"]) == ["kwok"]
 
 
-def test_every_module_has_its_two_files_and_what_its_programs_need() -> None:
-    """No folder is left that nothing is built from, and no file that is in no digest."""
+def test_every_module_has_its_two_files_and_the_needs_of_its_programs() -> None:
+    """Every folder is built, and every file is part of a digest."""
     expected: dict[str, set[str]] = {}
     for program in PROGRAMS.values():
         files = expected.setdefault(program.module, {"go.mod", "go.sum"})
@@ -78,7 +78,7 @@ def test_every_module_has_its_two_files_and_what_its_programs_need() -> None:
 
 
 @pytest.mark.parametrize("program", PROGRAMS.values(), ids=lambda program: program.name)
-def test_a_program_is_built_anew_where_one_of_its_files_is_another(
+def test_a_program_is_rebuilt_after_a_source_file_changes(
     program: Program, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     before = build.built_folder(program)
@@ -97,7 +97,7 @@ def test_a_program_is_built_anew_where_one_of_its_files_is_another(
 
 
 @pytest.mark.usefixtures("fake_go")
-def test_unbuilt_skips_here_and_fails_in_ci(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unbuilt_program_skips_locally_and_fails_in_ci(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CI", raising=False)
     with pytest.raises(pytest.skip.Exception, match="run make controlplane"):
         next(_started("1.37"))

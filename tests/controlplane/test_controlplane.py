@@ -29,7 +29,7 @@ from tests.controlplane.objects import JOBSET, NeverReady, job, jobset, pod, pod
 pytestmark = pytest.mark.controlplane
 
 
-def test_serves_what_its_profile_says(controlplane: ControlPlane) -> None:
+def test_the_plane_serves_the_resources_of_its_profile(controlplane: ControlPlane) -> None:
     served = controlplane.client.request("GET", "/apis/scheduling.k8s.io")["versions"]
     expected = {"v1", *controlplane.profile.scheduling_versions}
     assert {version["version"] for version in served} == expected
@@ -38,66 +38,66 @@ def test_serves_what_its_profile_says(controlplane: ControlPlane) -> None:
     assert version["gitVersion"].startswith(f"v1.{controlplane.minor}.")
 
 
-def test_jobset_runs(controlplane: ControlPlane, namespace: Namespaces, no_nodes: Fleets) -> None:
-    client, where = no_nodes(controlplane), namespace(controlplane)
+def test_a_jobset_runs(controlplane: ControlPlane, namespace: Namespaces, no_nodes: Fleets) -> None:
+    client, nodes = no_nodes(controlplane), namespace(controlplane)
     make_nodes(client, [node(f"n{i}", gpus=4) for i in range(2)])
-    client.create(jobset("run", where, jobs={"workers": {"replicas": 2, "pods": 2, "gpu": 2}}))
-    found = client.wait_for(JOBSET, "JobSet", "run", where, until=lambda o: _ready_jobs(o) == 2)
-    assert found["spec"]["network"]["enableDNSHostnames"] is True  # its webhook was called
-    pods = client.list("v1", "Pod", where)
+    client.create(jobset("run", nodes, jobs={"workers": {"replicas": 2, "pods": 2, "gpu": 2}}))
+    result = client.wait_for(JOBSET, "JobSet", "run", nodes, until=lambda o: _ready_jobs(o) == 2)
+    assert result["spec"]["network"]["enableDNSHostnames"] is True  # its webhook was called
+    pods = client.list("v1", "Pod", nodes)
     assert [_is_ready(item) for item in pods] == [True] * 4
     assert {item["spec"]["nodeName"] for item in pods} == {"n0", "n1"}
 
 
-def test_gang_is_all_or_nothing(
+def test_a_gang_is_all_or_nothing(
     controlplane: ControlPlane, namespace: Namespaces, no_nodes: Fleets
 ) -> None:
-    """The scheduler is the real one: with gangs nobody is placed, without two of three are."""
-    client, where = no_nodes(controlplane), namespace(controlplane)
+    """The scheduler is the real one: no pod of a gang is placed, and two of three pods without a gang are."""
+    client, nodes = no_nodes(controlplane), namespace(controlplane)
     make_nodes(client, [node(f"n{i}", gpus=4) for i in range(2)])
-    client.create(job("train", where, parallelism=3, gpu=4, gang=3))
+    client.create(job("train", nodes, parallelism=3, gpu=4, gang=3))
 
     def refused() -> list[Json]:
-        return [item for item in client.list("v1", "Pod", where) if _refused(item)]
+        return [item for item in client.list("v1", "Pod", nodes) if _refused(item)]
 
     expected = 3 if controlplane.profile.gang_version else 1
     wait(lambda: len(refused()) == expected, what=f"{expected} refused pods", seen=refused)
-    placed = [item for item in client.list("v1", "Pod", where) if item["spec"].get("nodeName")]
+    placed = [item for item in client.list("v1", "Pod", nodes) if item["spec"].get("nodeName")]
     assert len(placed) == 3 - expected
 
 
 def test_pods_end_as_scripted(
     controlplane: ControlPlane, namespace: Namespaces, no_nodes: Fleets
 ) -> None:
-    client, where = no_nodes(controlplane), namespace(controlplane)
+    client, nodes = no_nodes(controlplane), namespace(controlplane)
     make_node(client, "n0")
-    client.create(job("done", where, parallelism=2, complete_after="100ms"))
-    client.create(job("broken", where, backoff_limit=0, fail_after="100ms"))
-    client.create(job("stays", where))
-    client.wait_for("batch/v1", "Job", "done", where, until=lambda o: is_true(o, "Complete"))
-    client.wait_for("batch/v1", "Job", "broken", where, until=lambda o: is_true(o, "Failed"))
-    client.wait_for("batch/v1", "Job", "stays", where, until=lambda o: o["status"].get("ready"))
+    client.create(job("done", nodes, parallelism=2, complete_after="100ms"))
+    client.create(job("broken", nodes, backoff_limit=0, fail_after="100ms"))
+    client.create(job("stays", nodes))
+    client.wait_for("batch/v1", "Job", "done", nodes, until=lambda o: is_true(o, "Complete"))
+    client.wait_for("batch/v1", "Job", "broken", nodes, until=lambda o: is_true(o, "Failed"))
+    client.wait_for("batch/v1", "Job", "stays", nodes, until=lambda o: o["status"].get("ready"))
     # On request, while it runs:
-    (stays,) = client.list("v1", "Pod", where, labels="job-name=stays")
+    (stays,) = client.list("v1", "Pod", nodes, labels="job-name=stays")
     note = {"metadata": {"annotations": {"test.gangboard.dev/complete-after": "0s"}}}
-    client.patch("v1", "Pod", stays["metadata"]["name"], note, where)
-    client.wait_for("batch/v1", "Job", "stays", where, until=lambda o: is_true(o, "Complete"))
+    client.patch("v1", "Pod", stays["metadata"]["name"], note, nodes)
+    client.wait_for("batch/v1", "Job", "stays", nodes, until=lambda o: is_true(o, "Complete"))
 
 
 def test_jobset_reverts_the_suspension_of_a_child(
     controlplane: ControlPlane, namespace: Namespaces, no_nodes: Fleets
 ) -> None:
-    client, where = no_nodes(controlplane), namespace(controlplane)
+    client, nodes = no_nodes(controlplane), namespace(controlplane)
     make_node(client, "n0")
-    client.create(jobset("run", where, jobs={"workers": {"pods": 2}}))
-    client.wait_for(JOBSET, "JobSet", "run", where, until=lambda o: _ready_jobs(o) == 1)
-    before = client.get("batch/v1", "Job", "run-workers-0", where)["metadata"]["generation"]
-    client.patch("batch/v1", "Job", "run-workers-0", {"spec": {"suspend": True}}, where)
+    client.create(jobset("run", nodes, jobs={"workers": {"pods": 2}}))
+    client.wait_for(JOBSET, "JobSet", "run", nodes, until=lambda o: _ready_jobs(o) == 1)
+    before = client.get("batch/v1", "Job", "run-workers-0", nodes)["metadata"]["generation"]
+    client.patch("batch/v1", "Job", "run-workers-0", {"spec": {"suspend": True}}, nodes)
     after = client.wait_for(
         "batch/v1",
         "Job",
         "run-workers-0",
-        where,
+        nodes,
         until=lambda o: o["metadata"]["generation"] >= before + 2,
     )
     assert after["spec"]["suspend"] is False
@@ -126,76 +126,77 @@ def test_pods_that_never_get_ready(
     no_nodes: Fleets,
     never_ready: NeverReady,
 ) -> None:
-    client, where = no_nodes(controlplane_137), namespace(controlplane_137)
+    client, nodes = no_nodes(controlplane_137), namespace(controlplane_137)
     make_node(client, "n0")
     init = never_ready == "init-crash-loop"
-    client.create(pod("p", where, never_ready=never_ready, init=init, restart_policy="Always"))
+    client.create(pod("p", nodes, never_ready=never_ready, init=init, restart_policy="Always"))
     phase, reason = _WAITING[never_ready]
     kind = "initContainerStatuses" if init else "containerStatuses"
 
-    def arrived(found: Json) -> bool:
-        statuses = found["status"].get(kind, [])
+    def arrived(result: Json) -> bool:
+        statuses = result["status"].get(kind, [])
         return bool(statuses) and (statuses[0]["state"].get("waiting", {}).get("reason") == reason)
 
-    status = client.wait_for("v1", "Pod", "p", where, until=arrived)["status"]
+    status = client.wait_for("v1", "Pod", "p", nodes, until=arrived)["status"]
     assert status["phase"] == phase
     assert not _is_ready({"status": status})
     if reason == "CrashLoopBackOff":
         assert status[kind][0]["restartCount"] == 2
         assert status[kind][0]["lastState"]["terminated"]["exitCode"] == 1
     time.sleep(1.0)
-    assert client.get("v1", "Pod", "p", where)["status"] == status
+    assert client.get("v1", "Pod", "p", nodes)["status"] == status
 
 
 def test_status_patched_by_hand_stays(
     controlplane_137: ControlPlane, namespace: Namespaces, no_nodes: Fleets
 ) -> None:
-    client, where = no_nodes(controlplane_137), namespace(controlplane_137)
+    client, nodes = no_nodes(controlplane_137), namespace(controlplane_137)
     make_node(client, "n0")
-    client.create(pod("p", where))
-    client.create(pod("untouched", where, hands_off=True))
-    client.wait_for("v1", "Pod", "p", where, until=_is_ready)
+    client.create(pod("p", nodes))
+    client.create(pod("untouched", nodes, hands_off=True))
+    client.wait_for("v1", "Pod", "p", nodes, until=_is_ready)
     gated = {"type": "Ready", "status": "False", "reason": "ReadinessGatesNotReady"}
     unready = {"conditions": [gated]}
-    client.patch_status("v1", "Pod", "p", unready, where, type="strategic")
+    client.patch_status("v1", "Pod", "p", unready, nodes, type="strategic")
     time.sleep(1.0)
-    assert not _is_ready(client.get("v1", "Pod", "p", where))
-    status = client.get("v1", "Pod", "untouched", where)["status"]
+    assert not _is_ready(client.get("v1", "Pod", "p", nodes))
+    status = client.get("v1", "Pod", "untouched", nodes)["status"]
     assert "containerStatuses" not in status
-    client.delete("v1", "Pod", "untouched", where)
-    client.wait_gone("v1", "Pod", "untouched", where)
+    client.delete("v1", "Pod", "untouched", nodes)
+    client.wait_gone("v1", "Pod", "untouched", nodes)
 
 
 @pytest.mark.slow
 def test_silent_nodes_and_late_kubelets(
     controlplane_137: ControlPlane, namespace: Namespaces, no_nodes: Fleets
 ) -> None:
-    """A node that nobody renews, and a machine that is too busy for any lease, side by side.
+    """A node without a lease, and a machine that is too busy for any lease, side by side.
 
-    The controller manager takes Ready of both after the same grace of 40 s, and for ever from a
+    The controller manager sets Ready of both to Unknown after the same grace of 40 s, and permanently for a
     pod whose kubelet does not report it again.
+
     """
-    client, where = no_nodes(controlplane_137), namespace(controlplane_137)
+    client, nodes = no_nodes(controlplane_137), namespace(controlplane_137)
     for name in ("silent", "late"):
         make_node(client, name, gpus=4)
         selector = {"kubernetes.io/hostname": name}
-        client.create(pod(f"on-{name}", where, node_selector=selector))
+        client.create(pod(f"on-{name}", nodes, node_selector=selector))
     for name in ("silent", "late"):
-        client.wait_for("v1", "Pod", f"on-{name}", where, until=_is_ready)
+        client.wait_for("v1", "Pod", f"on-{name}", nodes, until=_is_ready)
     silence_node(client, "silent")
     controlplane_137.pause_process("kwok")
     try:
         for name in ("silent", "late"):
             client.wait_for(
-                "v1", "Pod", f"on-{name}", where, until=lambda o: not _is_ready(o), timeout=120
+                "v1", "Pod", f"on-{name}", nodes, until=lambda o: not _is_ready(o), timeout=120
             )
     finally:
         controlplane_137.continue_process("kwok")
-    client.wait_for("v1", "Pod", "on-late", where, until=_is_ready)
+    client.wait_for("v1", "Pod", "on-late", nodes, until=_is_ready)
     client.wait_for("v1", "Node", "late", until=lambda o: status_of(o, "Ready") == "True")
     assert status_of(client.get("v1", "Node", "silent"), "Ready") == "Unknown"
     wake_node(client, "silent")
-    client.wait_for("v1", "Pod", "on-silent", where, until=_is_ready)
+    client.wait_for("v1", "Pod", "on-silent", nodes, until=_is_ready)
     assert client.get("v1", "Node", "silent")["status"]["allocatable"]["nvidia.com/gpu"] == "4"
 
 
@@ -205,9 +206,9 @@ def test_a_new_node_of_an_old_name_has_a_lease_of_its_own(
     client = no_nodes(controlplane_137)
     leases = "coordination.k8s.io/v1", "Lease", "n0", "kube-node-lease"
     for _ in range(3):
-        made = make_node(client, "n0")
+        created = make_node(client, "n0")
         owners = client.get(*leases)["metadata"]["ownerReferences"]
-        assert [owner["uid"] for owner in owners] == [made["metadata"]["uid"]]
+        assert [owner["uid"] for owner in owners] == [created["metadata"]["uid"]]
         delete_nodes(client)
         assert client.find(*leases) is None
 
@@ -215,30 +216,30 @@ def test_a_new_node_of_an_old_name_has_a_lease_of_its_own(
 def test_processes_stop_pause_and_come_back(
     controlplane_137: ControlPlane, namespace: Namespaces, no_nodes: Fleets
 ) -> None:
-    client, where = no_nodes(controlplane_137), namespace(controlplane_137)
+    client, nodes = no_nodes(controlplane_137), namespace(controlplane_137)
     make_node(client, "n0")
     controlplane_137.pause_process("kube-scheduler")
-    client.create(podgroup("g", where, gang=1))
-    client.create(pod("p", where, pod_group="g"))
+    client.create(podgroup("g", nodes, gang=1))
+    client.create(pod("p", nodes, pod_group="g"))
     time.sleep(1.0)
-    assert "nodeName" not in client.get("v1", "Pod", "p", where)["spec"]
+    assert "nodeName" not in client.get("v1", "Pod", "p", nodes)["spec"]
     controlplane_137.continue_process("kube-scheduler")
-    client.wait_for("v1", "Pod", "p", where, until=_is_ready)
+    client.wait_for("v1", "Pod", "p", nodes, until=_is_ready)
     controlplane_137.restart_process("kube-apiserver")
-    assert client.get("v1", "Pod", "p", where)["metadata"]["name"] == "p"
+    assert client.get("v1", "Pod", "p", nodes)["metadata"]["name"] == "p"
     with pytest.raises(StartError, match="nobody"):
         controlplane_137.stop_process("nobody")
 
 
 def test_service_account_token(controlplane_137: ControlPlane, namespace: Namespaces) -> None:
-    where = namespace(controlplane_137)
+    nodes = namespace(controlplane_137)
     admin = controlplane_137.client
-    admin.wait_for("v1", "ServiceAccount", "default", where, until=bool)
-    token = controlplane_137.service_account_token(where, "default")
+    admin.wait_for("v1", "ServiceAccount", "default", nodes, until=bool)
+    token = controlplane_137.service_account_token(nodes, "default")
     assert token in controlplane_137.kubeconfig_for(token).read_text()
     user = controlplane_137.client_for(token)
-    with pytest.raises(ApiError, match=f"system:serviceaccount:{where}:default") as refused:
-        user.list("v1", "Pod", where)
+    with pytest.raises(ApiError, match=f"system:serviceaccount:{nodes}:default") as refused:
+        user.list("v1", "Pod", nodes)
     user.close()
     assert (refused.value.status, refused.value.reason) == (403, "Forbidden")
 
@@ -256,7 +257,7 @@ def test_an_event_names_any_object_of_any_namespace(
     controlplane_137: ControlPlane, namespace: Namespaces
 ) -> None:
     """Why gangboard compares the namespaces of the event and of the object with the uid."""
-    client, where = controlplane_137.client, namespace(controlplane_137)
+    client, nodes = controlplane_137.client, namespace(controlplane_137)
     regarding = {
         "apiVersion": "batch/v1",
         "kind": "Job",
@@ -267,7 +268,7 @@ def test_an_event_names_any_object_of_any_namespace(
     event = {
         "apiVersion": "events.k8s.io/v1",
         "kind": "Event",
-        "metadata": {"name": "forged", "namespace": where},
+        "metadata": {"name": "forged", "namespace": nodes},
         "type": "Warning",
         "reason": "FailedCreate",
         "action": "Create",
@@ -279,8 +280,8 @@ def test_an_event_names_any_object_of_any_namespace(
     assert client.create(event, dry_run=True)["regarding"] == regarding
 
 
-def test_nothing_is_left_of_a_killed_test(controlplane_137: ControlPlane) -> None:
-    """`controlplane_137` is asked for only so that this is skipped where nothing is built."""
+def test_a_killed_test_leaves_no_processes(controlplane_137: ControlPlane) -> None:
+    """`controlplane_137` is a fixture here only to skip this test without built programs."""
     parent = subprocess.Popen(
         [sys.executable, "-c", _PARENT],
         stdout=subprocess.PIPE,
@@ -302,7 +303,7 @@ def test_nothing_is_left_of_a_killed_test(controlplane_137: ControlPlane) -> Non
 
 def _processes_with(text: str) -> list[str]:
     """Return the command lines of all processes that name it."""
-    found = []
+    result = []
     for process in Path("/proc").iterdir():
         if process.name.isdigit() and int(process.name) != os.getpid():
             try:
@@ -310,18 +311,18 @@ def _processes_with(text: str) -> list[str]:
             except OSError:  # it ended while we looked
                 continue
             if text in line:
-                found.append(line)
-    return found
+                result.append(line)
+    return result
 
 
-def _ready_jobs(found: Json) -> int:
-    entries = found.get("status", {}).get("replicatedJobsStatus", [])
+def _ready_jobs(result: Json) -> int:
+    entries = result.get("status", {}).get("replicatedJobsStatus", [])
     return sum(entry["ready"] for entry in entries)
 
 
-def _is_ready(found: Json) -> bool:
-    return is_true(found, "Ready")
+def _is_ready(result: Json) -> bool:
+    return is_true(result, "Ready")
 
 
-def _refused(found: Json) -> bool:
-    return status_of(found, "PodScheduled") == "False"
+def _refused(result: Json) -> bool:
+    return status_of(result, "PodScheduled") == "False"

@@ -1,4 +1,4 @@
-"""Kubernetes 1.35: what it serves of gangs, and mutating policies with and without their gate."""
+"""Kubernetes 1.35: its gang API, and mutating policies with and without their gate."""
 
 from __future__ import annotations
 
@@ -38,22 +38,22 @@ def test_serves_workloads_of_v1alpha1_and_no_newer(
 def test_gang_waits_at_the_gate(
     controlplane_135: ControlPlane, namespace: Namespaces, no_nodes: Fleets
 ) -> None:
-    """Two of three have room: nobody is bound, and the two hold their places by nomination."""
-    client, where = no_nodes(controlplane_135), namespace(controlplane_135)
+    """Two of three fit: no pod is bound, and the two hold their places by nomination."""
+    client, nodes = no_nodes(controlplane_135), namespace(controlplane_135)
     make_nodes(client, [node(f"n{i}", cpu="4") for i in range(2)])
-    client.create(workload("w", where, templates={"g": 3}, version="v1alpha1"))
+    client.create(workload("w", nodes, templates={"g": 3}, version="v1alpha1"))
     for index in range(3):
-        client.create(pod(f"p{index}", where, cpu="3", pod_group=("w", "g")))
+        client.create(pod(f"p{index}", nodes, cpu="3", pod_group=("w", "g")))
 
     def nominated() -> set[str]:
-        pods = client.list("v1", "Pod", where)
+        pods = client.list("v1", "Pod", nodes)
         return {item["status"].get("nominatedNodeName", "") for item in pods} - {""}
 
     wait(lambda: nominated() == {"n0", "n1"}, what="two nominated nodes", seen=nominated)
-    assert not [p for p in client.list("v1", "Pod", where) if "nodeName" in p["spec"]]
+    assert not [p for p in client.list("v1", "Pod", nodes) if "nodeName" in p["spec"]]
     client.create(node("n2", cpu="4"))
     wait(
-        lambda: all(is_true(item, "Ready") for item in client.list("v1", "Pod", where)),
+        lambda: all(is_true(item, "Ready") for item in client.list("v1", "Pod", nodes)),
         what="the gang to run",
     )
 
@@ -116,31 +116,31 @@ def _hold_installed(client: Client) -> Iterator[None]:
         client.wait_gone(*CRD)
 
 
-def _hold(where: str, owner: Json) -> Json:
+def _hold(namespace: str, owner: Json) -> Json:
     spec = {"jobName": "run-w-0", "ownerUID": owner["metadata"]["uid"], "by": "tests"}
-    metadata = {"name": "run-w-0", "namespace": where}
+    metadata = {"name": "run-w-0", "namespace": namespace}
     version = "gangboard.dev/v1alpha1"
     return {"apiVersion": version, "kind": "Hold", "metadata": metadata, "spec": spec}
 
 
-def _resumed_would_stay_suspended(client: Client, where: str) -> bool:
-    """The proof: what would become of an un-suspend, asked without doing it."""
+def _resumed_would_stay_suspended(client: Client, namespace: str) -> bool:
+    """The proof: a dry run shows the effect of an un-suspend."""
     resume = {"spec": {"suspend": False}}
-    answer = client.patch("batch/v1", "Job", "run-w-0", resume, where, dry_run=True)
+    answer = client.patch("batch/v1", "Job", "run-w-0", resume, namespace, dry_run=True)
     return bool(answer["spec"].get("suspend"))
 
 
-def _spec_of_held(client: Client, where: str) -> tuple[int, bool]:
+def _spec_of_held(client: Client, namespace: str) -> tuple[int, bool]:
     """Every change of the spec is another generation."""
-    held = client.get("batch/v1", "Job", "run-w-0", where)
+    held = client.get("batch/v1", "Job", "run-w-0", namespace)
     return held["metadata"]["generation"], held["spec"]["suspend"]
 
 
-def _uids(client: Client, where: str, job: str) -> set[str]:
-    pods = client.list("v1", "Pod", where, labels=f"batch.kubernetes.io/job-name={job}")
+def _uids(client: Client, namespace: str, job: str) -> set[str]:
+    pods = client.list("v1", "Pod", namespace, labels=f"batch.kubernetes.io/job-name={job}")
     return {item["metadata"]["uid"] for item in pods}
 
 
-def _both_ready(found: Json) -> bool:
-    entries = found.get("status", {}).get("replicatedJobsStatus", [])
+def _both_ready(result: Json) -> bool:
+    entries = result.get("status", {}).get("replicatedJobsStatus", [])
     return any(entry["ready"] == 2 for entry in entries)

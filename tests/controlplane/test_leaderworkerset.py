@@ -1,4 +1,4 @@
-"""The real LeaderWorkerSet 0.9: what it makes, and by what labels its pods are known."""
+"""The real LeaderWorkerSet 0.9: its objects, and the labels of its pods."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ pytestmark = pytest.mark.controlplane
 _PREFIX = "leaderworkerset.sigs.k8s.io"
 
 
-def _members(client: Client, where: str) -> dict[str, tuple[str, str]]:
+def _members(client: Client, namespace: str) -> dict[str, tuple[str, str]]:
     """Return pod → (its LeaderWorkerSet, its group) by its labels."""
-    found = {}
-    for pod in client.list("v1", "Pod", where):
+    result = {}
+    for pod in client.list("v1", "Pod", namespace):
         labels = pod["metadata"]["labels"]
         name, group = labels[f"{_PREFIX}/name"], labels[f"{_PREFIX}/group-index"]
-        found[pod["metadata"]["name"]] = (name, group)
-    return found
+        result[pod["metadata"]["name"]] = (name, group)
+    return result
 
 
-def test_it_makes_a_group_of_pods_for_each_replica(
+def test_each_replica_gets_a_group_of_pods(
     controlplane_kueue: ControlPlane, namespace: Namespaces, no_nodes: Fleets
 ) -> None:
     client, where = no_nodes(controlplane_kueue), namespace(controlplane_kueue)
@@ -39,11 +39,11 @@ def test_it_makes_a_group_of_pods_for_each_replica(
         pod["metadata"]["name"]: pod["metadata"]["ownerReferences"][0]
         for pod in client.list("v1", "Pod", where)
     }
-    assert {one["kind"] for one in controllers.values()} == {"StatefulSet"}
+    assert {controller["kind"] for controller in controllers.values()} == {"StatefulSet"}
     assert controllers["run-0-1"]["name"] == "run-0"
 
 
-def test_a_disaggregated_set_makes_one_for_each_role(
+def test_a_disaggregated_set_creates_a_set_for_each_role(
     controlplane_kueue: ControlPlane, namespace: Namespaces, no_nodes: Fleets
 ) -> None:
     client, where = no_nodes(controlplane_kueue), namespace(controlplane_kueue)
@@ -55,8 +55,8 @@ def test_a_disaggregated_set_makes_one_for_each_role(
         return sorted(map(_role, client.list(LWS, "LeaderWorkerSet", where)))
 
     wait(lambda: roles() == ["decode", "prefill"], what="two LeaderWorkerSets", seen=roles)
-    for made in client.list(LWS, "LeaderWorkerSet", where):
-        (owner,) = made["metadata"]["ownerReferences"]
+    for created in client.list(LWS, "LeaderWorkerSet", where):
+        (owner,) = created["metadata"]["ownerReferences"]
         assert (owner["kind"], owner["name"], owner["controller"]) == (
             "DisaggregatedSet",
             "serve",
@@ -65,6 +65,6 @@ def test_a_disaggregated_set_makes_one_for_each_role(
     wait(lambda: len(_members(client, where)) == 4, what="two pods of each role")
 
 
-def _role(made: Json) -> str:
-    role: str = made["metadata"]["labels"]["disaggregatedset.x-k8s.io/role"]
+def _role(created: Json) -> str:
+    role: str = created["metadata"]["labels"]["disaggregatedset.x-k8s.io/role"]
     return role

@@ -16,12 +16,12 @@ print(*[_reserve(int(port)) for port in sys.argv[1:]])
 """
 
 
-def test_what_one_process_chose_another_does_not_get() -> None:
+def test_a_port_is_chosen_by_one_process_only() -> None:
     chosen = astuple(free_ports())
     assert len(set(chosen)) == len(chosen)
     assert not any(map(_reserve, chosen))
     argv = [sys.executable, "-c", _ASK, *map(str, chosen), "19999"]
     root = Path(__file__).parents[2]
-    for _ in range(2):  # what the first of them got is free again at its end
+    for _ in range(2):  # the port of the first process is free again at its end
         done = subprocess.run(argv, cwd=root, capture_output=True, text=True, check=True)
         assert done.stdout.split() == ["False"] * len(chosen) + ["True"]

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.controlplane
 
 @pytest.mark.parametrize("kill", [True, False], ids=["killed", "ended"])
 @pytest.mark.parametrize("name", ["kube-apiserver", "jobset", "kube-scheduler"])
-def test_restart_of_one_process(
+def test_one_process_restarts(
     controlplane_137: ControlPlane,
     namespace: Namespaces,
     no_nodes: Fleets,
@@ -24,43 +24,43 @@ def test_restart_of_one_process(
     kill: bool,
 ) -> None:
     plane = controlplane_137
-    client, where = no_nodes(plane), namespace(plane)
+    client, nodes = no_nodes(plane), namespace(plane)
     make_node(client, "n0")
 
     def pods(jobset_name: str) -> dict[str, Json]:
         labels = f"jobset.sigs.k8s.io/jobset-name={jobset_name}"
-        found = client.list("v1", "Pod", where, labels=labels)
-        return {item["metadata"]["uid"]: item for item in found if is_true(item, "Ready")}
+        result = client.list("v1", "Pod", nodes, labels=labels)
+        return {item["metadata"]["uid"]: item for item in result if is_true(item, "Ready")}
 
-    client.create(jobset("before", where, jobs={"w": {"pods": 2}}))
+    client.create(jobset("before", nodes, jobs={"w": {"pods": 2}}))
     wait(lambda: len(pods("before")) == 2, what="pods of before")
     ran, ids = set(pods("before")), plane.process_ids
     plane.restart_process(name, kill=kill)
     now = plane.process_ids
     assert {other for other in ids if ids[other] != now[other]} == {name}
     assert set(pods("before")) == ran
-    client.create(jobset("after", where, jobs={"w": {"pods": 2}}))
+    client.create(jobset("after", nodes, jobs={"w": {"pods": 2}}))
     wait(lambda: len(pods("after")) == 2, timeout=90, what="pods of after")
     assert set(pods("before")) == ran
 
 
-def test_killed_process_is_gone_until_it_is_restarted(
+def test_a_killed_process_stays_down_until_its_restart(
     controlplane_137: ControlPlane, namespace: Namespaces, no_nodes: Fleets
 ) -> None:
-    client, where = no_nodes(controlplane_137), namespace(controlplane_137)
+    client, nodes = no_nodes(controlplane_137), namespace(controlplane_137)
     make_node(client, "n0")
-    client.create(jobset("run", where, jobs={"w": {"pods": 1}}))
-    wait(lambda: client.list("v1", "Pod", where), what="the pod")
+    client.create(jobset("run", nodes, jobs={"w": {"pods": 1}}))
+    wait(lambda: client.list("v1", "Pod", nodes), what="the pod")
     controlplane_137.kill_process("jobset")
     wait(lambda: "jobset" not in controlplane_137.process_ids, what="jobset to be gone")
-    # Its webhooks are gone with it, and nobody undoes what is done to its Jobs.
-    client.patch("batch/v1", "Job", "run-w-0", {"spec": {"suspend": True}}, where)
-    wait(lambda: not client.list("v1", "Pod", where), what="no pods")
+    # Its webhooks are unavailable as well, and no controller reverts changes to its Jobs.
+    client.patch("batch/v1", "Job", "run-w-0", {"spec": {"suspend": True}}, nodes)
+    wait(lambda: not client.list("v1", "Pod", nodes), what="no pods")
     controlplane_137.restart_process("jobset")
-    client.wait_for(JOBSET, "JobSet", "run", where, until=_is_ready)
+    client.wait_for(JOBSET, "JobSet", "run", nodes, until=_is_ready)
 
 
-def test_one_that_ended_by_itself_is_healed(controlplane_137: ControlPlane) -> None:
+def test_a_crashed_process_is_restarted(controlplane_137: ControlPlane) -> None:
     plane = controlplane_137
     assert plane.heal() == {}
     plane.kill_process("jobset")
@@ -72,5 +72,5 @@ def test_one_that_ended_by_itself_is_healed(controlplane_137: ControlPlane) -> N
     assert plane.heal() == {}
 
 
-def _is_ready(found: Json) -> bool:
-    return any(entry["ready"] for entry in found["status"].get("replicatedJobsStatus", []))
+def _is_ready(result: Json) -> bool:
+    return any(entry["ready"] for entry in result["status"].get("replicatedJobsStatus", []))

@@ -1,4 +1,4 @@
-"""What a restored API server tells its watches, which `gangboard.polling.resource_watch` is made for.
+"""Watches of a restored API server, which `gangboard.polling.resource_watch` handles.
 
 Seen on 1.37 and 1.36, with etcd and kube-apiserver stopped, the data of etcd put back, and both started:
 
@@ -56,8 +56,8 @@ class Server:
             profile_named("1.37"), folder, free_ports(), certificates, folder / "unused", tokens
         )
         self._processes = {
-            name: one
-            for name, one in processes(layout).items()
+            name: item
+            for name, item in processes(layout).items()
             if name in ("etcd", "kube-apiserver")
         }
         self._probe = urllib3.PoolManager(ca_certs=str(certificates.ca), retries=False)
@@ -99,7 +99,7 @@ class Server:
         self.start()
 
     def make(self, name: str) -> None:
-        """Create a pod, as soon as the namespace is there."""
+        """Create a pod as soon as the namespace exists."""
 
         def create() -> bool:
             try:
@@ -114,9 +114,9 @@ class Server:
 
     def listed(self) -> tuple[str, set[str]]:
         """Return the resourceVersion of the list of pods, and their names."""
-        found = json.loads(self.connection.get(PODS))
-        names = {one["metadata"]["name"] for one in found["items"]}
-        return found["metadata"]["resourceVersion"], names
+        result = json.loads(self.connection.get(PODS))
+        names = {item["metadata"]["name"] for item in result["items"]}
+        return result["metadata"]["resourceVersion"], names
 
 
 def _kubeconfig(url: str, authority: Path) -> str:
@@ -145,7 +145,7 @@ def server() -> Iterator[Server]:
         supervisor.close()
 
 
-def test_a_watch_from_before_is_silent_and_a_list_tells(server: Server) -> None:
+def test_a_watch_from_before_the_restore_is_silent_and_a_list_is_current(server: Server) -> None:
     server.make("kept")
     backup = server.back_up()
     server.client.delete("v1", "Pod", "kept", "default", grace=0)
@@ -156,7 +156,7 @@ def test_a_watch_from_before_is_silent_and_a_list_tells(server: Server) -> None:
     version, names = server.listed()
     assert names == {"kept"}
     assert is_lower(version, known)
-    began = time.monotonic()
+    started = time.monotonic()
     lines: list[bytes] = []
     watch = Watch(
         server.connection,
@@ -168,7 +168,7 @@ def test_a_watch_from_before_is_silent_and_a_list_tells(server: Server) -> None:
     for batch in watch:
         lines += batch
     assert lines == []
-    assert time.monotonic() - began >= WATCHED_SECONDS - 0.5
+    assert time.monotonic() - started >= WATCHED_SECONDS - 0.5
     version, names = server.listed()
     assert names == {"kept", "after"}
     assert is_lower(version, known)

@@ -74,20 +74,22 @@ def trainjob(
 
 
 UNKNOWN_RUNTIME = r"must be created before the TrainJob is created|runtime '[^']+' not found"
-"""What the webhooks of Trainer and of Kueue say of a runtime that they do not know, or not yet: the API server
-asks both at once, and the first to refuse is told."""
+"""Messages of Trainer's and Kueue's webhooks about a runtime they do not know, or not yet.
+
+The API server asks both at once, and returns the first refusal.
+"""
 
 
-def create_when_taken(client: Client, made: Json) -> None:
+def create_when_taken(client: Client, created: Json) -> None:
     """Create a TrainJob as soon as the webhooks know of its runtime, which was made just now."""
 
     def is_made() -> bool:
         try:
-            client.create(made)
+            client.create(created)
         except ApiError as error:
             if re.search(UNKNOWN_RUNTIME, error.message) is None:
                 raise
             return False
         return True
 
-    wait(is_made, what=f"TrainJob {made['metadata']['name']} to be taken")
+    wait(is_made, what=f"TrainJob {created['metadata']['name']} to be taken")

@@ -1,4 +1,4 @@
-"""What YuniKorn's scheduler is told, and pods that are applications of it. `gang_schedulers` starts it."""
+"""The configuration of YuniKorn's scheduler, and pods of its applications. `gang_schedulers` starts it."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def settings() -> Json:
 
 
 def member(application: str, queue: str = OPEN) -> dict[str, Any]:
-    """Return what makes a pod one of an application, in the words of `objects.pod`."""
+    """Return the arguments of `objects.pod` that put a pod into an application."""
     labels = {f"{_DOMAIN}app-id": application, f"{_DOMAIN}queue": queue}
     return {"labels": labels, "scheduler": SCHEDULER}
 
@@ -52,9 +52,10 @@ def gang_member(
     on: Mapping[str, str] = {},
     parameters: str = "",
 ) -> dict[str, Any]:
-    """Return what makes a pod one of a gang: a task group of so many pods of so many CPUs.
+    """Return the arguments of `objects.pod` for a pod of a gang: a task group of that many pods and CPUs.
 
     `parameters` are `schedulingPolicyParameters`, such as `placeholderTimeoutInSeconds=5 gangSchedulingStyle=Soft`.
+
     """
     group = {
         "name": "workers",

@@ -25,5 +25,5 @@ def needs(**spec: Any) -> PodConstraints:
     return pod(**spec).needs
 
 
-def by_host(selector: Json | None = SELECTOR, **more: Any) -> Json:
-    return {"topologyKey": HOSTNAME, "labelSelector": selector, **more}
+def by_host(selector: Json | None = SELECTOR, **extra: Any) -> Json:
+    return {"topologyKey": HOSTNAME, "labelSelector": selector, **extra}

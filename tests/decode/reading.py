@@ -59,11 +59,11 @@ def captures(state: str = "*", profile: str = "*") -> list[Path]:
 
 def captured(file: Path, resource: Resource) -> list[Any]:
     """Return all models of a resource in a captured state, in every version that it has there."""
-    found = []
+    result = []
     for version in resource.versions:
         objects = _objects(file, resource, version)
-        found += [model(resource, obj, version) for obj in objects]
-    return found
+        result += [model(resource, obj, version) for obj in objects]
+    return result
 
 
 def _objects(file: Path, resource: Resource, version: str) -> list[Json]:

@@ -94,7 +94,7 @@ def test_changed_binding_has_another_digest(other: Json) -> None:
     assert policy_digest({**BINDING_SPEC, **other}) != policy_digest(BINDING_SPEC)
 
 
-def test_only_objects_with_our_name_are_listed_and_stored() -> None:
+def test_only_our_objects_are_listed_and_stored() -> None:
     for resource, spec in ((POLICY, SPEC), (BINDING, BINDING_SPEC)):
         assert resource.versions == ("v1", "v1beta1")
         assert resource.query == (("fieldSelector", "metadata.name=gangboard-hold"),)
@@ -112,7 +112,7 @@ def serve() -> Iterator[Callable[[Client, Json, str], Json]]:
 
     Under another name: tests of the Hold itself may have installed it for the whole session.
     """
-    made: list[tuple[Client, str]] = []
+    created: list[tuple[Client, str]] = []
 
     def give(client: Client, manifest: Json, version: str) -> Json:
         plural = POLICY.plural if manifest["kind"] == POLICY.kind else BINDING.plural
@@ -123,12 +123,12 @@ def serve() -> Iterator[Callable[[Client, Json, str], Json]]:
             "metadata": {"name": "digest-of-gangboard-hold"},
         }
         client.request("POST", path, sent)
-        made.append((client, f"{path}/{sent['metadata']['name']}"))
-        spec: Json = client.request("GET", made[-1][1])["spec"]
+        created.append((client, f"{path}/{sent['metadata']['name']}"))
+        spec: Json = client.request("GET", created[-1][1])["spec"]
         return spec
 
     yield give
-    for client, path in made:
+    for client, path in created:
         client.request("DELETE", path)
 
 

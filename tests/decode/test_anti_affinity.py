@@ -12,9 +12,9 @@ from tests.decode.needing import REQUIRED, SELECTOR, ZONE, by_host, pod
 from tests.decode.reading import Json
 
 
-def anti(*terms: Json, **more: Any) -> PodConstraints:
-    labels = more.pop("labels", {"app": "train", "rank": "0"})
-    namespace = more.pop("namespace", "team-a")
+def anti(*terms: Json, **extra: Any) -> PodConstraints:
+    labels = extra.pop("labels", {"app": "train", "rank": "0"})
+    namespace = extra.pop("namespace", "team-a")
     affinity = {"podAntiAffinity": {REQUIRED: list(terms)}}
     return pod(namespace, labels, affinity=affinity).needs
 
@@ -44,7 +44,7 @@ def test_match_label_keys_are_part_of_the_selector() -> None:
     assert anti(by_host(merged, matchLabelKeys=["rank"])) != anti(by_host())
 
 
-def test_other_namespaces_selectors_and_topologies_are_other_terms() -> None:
+def test_foreign_namespaces_selectors_and_topologies_are_separate_terms() -> None:
     expressions = [{"key": "app", "operator": "In", "values": ["serve", "train"]}]
     team = {"matchLabels": {"team": "a"}}
     terms = [
@@ -60,10 +60,10 @@ def test_other_namespaces_selectors_and_topologies_are_other_terms() -> None:
         anti(by_host(namespaceSelector=team, namespaces=["team-b"])),
         anti({"topologyKey": ZONE, "labelSelector": SELECTOR}),
     ]
-    assert len({term for found in terms for term in found.anti_affinity}) == len(terms)
+    assert len({term for result in terms for term in result.anti_affinity}) == len(terms)
 
 
-# What labels.Selector and AffinityTerm.Matches say of the pods (team-a, app=train, rank=0),
+# Results of labels.Selector and AffinityTerm.Matches for the pods (team-a, app=train, rank=0),
 # (team-b, app=train) and (team-a, without labels).
 MATCHES: list[tuple[Json, tuple[bool, bool, bool]]] = [
     (by_host(), (True, False, False)),
@@ -100,14 +100,14 @@ MATCHES: list[tuple[Json, tuple[bool, bool, bool]]] = [
 
 @pytest.mark.parametrize(("term", "expected"), MATCHES)
 def test_which_pods_a_term_matches(term: Json, expected: tuple[bool, bool, bool]) -> None:
-    found = anti(term)
-    (made,) = found.anti_affinity
-    assert made.is_exact
-    assert found.unsupported == ()
+    result = anti(term)
+    (created,) = result.anti_affinity
+    assert created.is_exact
+    assert result.unsupported == ()
     assert expected == (
-        matches_pod(made, "team-a", {"app": "train", "rank": "0"}),
-        matches_pod(made, "team-b", {"app": "train"}),
-        matches_pod(made, "team-a", {}),
+        matches_pod(created, "team-a", {"app": "train", "rank": "0"}),
+        matches_pod(created, "team-b", {"app": "train"}),
+        matches_pod(created, "team-a", {}),
     )
 
 
@@ -120,30 +120,30 @@ def test_which_pods_a_term_matches(term: Json, expected: tuple[bool, bool, bool]
         ),
     ],
 )
-def test_other_anti_affinity_is_unsupported(term: Json) -> None:
-    found = anti(term)
-    (made,) = found.anti_affinity
-    assert not made.is_exact
-    assert found.unsupported == ("pod anti-affinity",)
+def test_complex_anti_affinity_is_unsupported(term: Json) -> None:
+    result = anti(term)
+    (created,) = result.anti_affinity
+    assert not created.is_exact
+    assert result.unsupported == ("pod anti-affinity",)
     # It may be about such a pod, and it is not about the other.
-    assert matches_pod(made, "team-a", {"app": "train"})
-    assert not matches_pod(made, "team-a", {"app": "other"})
+    assert matches_pod(created, "team-a", {"app": "train"})
+    assert not matches_pod(created, "team-a", {"app": "other"})
 
 
-def test_by_zone_and_by_host_are_two_terms() -> None:
-    found = anti(by_host(), {"topologyKey": ZONE, "labelSelector": SELECTOR})
-    assert [term.topology_key for term in found.anti_affinity] == [HOSTNAME, ZONE]
-    assert [term.is_by_host for term in found.anti_affinity] == [True, False]
-    assert all(term.is_exact for term in found.anti_affinity)
-    assert found.unsupported == ()
+def test_zone_and_host_anti_affinity_are_two_terms() -> None:
+    result = anti(by_host(), {"topologyKey": ZONE, "labelSelector": SELECTOR})
+    assert [term.topology_key for term in result.anti_affinity] == [HOSTNAME, ZONE]
+    assert [term.is_by_host for term in result.anti_affinity] == [True, False]
+    assert all(term.is_exact for term in result.anti_affinity)
+    assert result.unsupported == ()
 
 
-def test_one_term_of_each_sort() -> None:
-    found = anti(by_host(), by_host(namespaceSelector={"matchLabels": {"team": "a"}}))
-    assert sorted(term.is_exact for term in found.anti_affinity) == [False, True]
-    assert found.unsupported == ("pod anti-affinity",)
+def test_exact_and_inexact_terms_are_separate() -> None:
+    result = anti(by_host(), by_host(namespaceSelector={"matchLabels": {"team": "a"}}))
+    assert sorted(term.is_exact for term in result.anti_affinity) == [False, True]
+    assert result.unsupported == ("pod anti-affinity",)
 
 
 def test_term_without_a_selector_matches_no_pod() -> None:
-    # LabelSelectorAsSelector: a null selector matches nothing, an empty one everything.
+    # LabelSelectorAsSelector: a null selector matches no pod, an empty one every pod.
     assert anti(by_host(None)) == PodConstraints()

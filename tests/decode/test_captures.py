@@ -94,10 +94,14 @@ def test_pods_are_ready_or_refused_as_expected(file: Path) -> None:
 @pytest.mark.parametrize("file", files({**WAITING}), ids=name)
 def test_containers_wait_for_the_expected_reason(file: Path) -> None:
     reason, init = WAITING[file.stem]
-    containers = [one for pod in captured(file, POD) for one in pod.containers]
-    waiting = [one for one in containers if (one.reason, one.init) == (reason, init)]
+    containers = [container for pod in captured(file, POD) for container in pod.containers]
+    waiting = [
+        container
+        for container in containers
+        if (container.reason, container.init) == (reason, init)
+    ]
     assert len(waiting) >= 2
-    assert {one.state for one in waiting} == {"waiting"}
+    assert {item.state for item in waiting} == {"waiting"}
 
 
 @pytest.mark.parametrize(
@@ -125,7 +129,7 @@ def test_victims_are_terminating(file: Path) -> None:
 
 
 @pytest.mark.parametrize("file", captures("job-nodes-cordoned"), ids=name)
-def test_cordoned_nodes(file: Path) -> None:
+def test_captured_nodes_are_cordoned(file: Path) -> None:
     nodes = captured(file, NODE)
     assert len(nodes) == 2
     assert all(node.unschedulable and node.is_ready for node in nodes)
@@ -155,7 +159,7 @@ def test_only_events_with_known_reasons_are_stored(file: Path) -> None:
 
 
 @pytest.mark.parametrize("file", captures("group-scheduling-gate"), ids=name)
-def test_gated_pods(file: Path) -> None:
+def test_captured_pods_are_gated(file: Path) -> None:
     for pod in captured(file, POD):
         assert pod.gates == ("example.com/hold",)
         assert pod.scheduled.reason == "SchedulingGated"

@@ -64,13 +64,13 @@ def test_former_annotation_overrides_the_class_field(
 )
 def test_storage_class_that_waits_for_pods(mode: str | None, waits: bool) -> None:
     obj = {"provisioner": "example.com/slow", "volumeBindingMode": mode}
-    found = model(STORAGE_CLASS, with_identity(obj, "slow", ""))
-    assert (found.meta.ref.group, found.meta.ref.namespace) == ("storage.k8s.io", "")
-    assert found.waits_for_pod is waits
+    result = model(STORAGE_CLASS, with_identity(obj, "slow", ""))
+    assert (result.meta.ref.group, result.meta.ref.namespace) == ("storage.k8s.io", "")
+    assert result.waits_for_pod is waits
 
 
 @pytest.mark.parametrize("version", ["v1", "v1beta2", "v1beta1"])
-def test_resource_claim(version: str) -> None:
+def test_a_resource_claim_is_decoded(version: str) -> None:
     obj = {"spec": {"devices": {"requests": []}}, "status": {"allocation": {"devices": {}}}}
     claim = model(RESOURCE_CLAIM, with_identity(obj, "links"), version)
     assert (claim.meta.ref.group, claim.meta.ref.kind) == ("resource.k8s.io", "ResourceClaim")

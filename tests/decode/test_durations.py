@@ -22,12 +22,12 @@ from gangboard.decode.quantities import read_duration
         ("0s", 0),
     ],
 )
-def test_a_duration(text: str, seconds: float) -> None:
+def test_durations_are_parsed(text: str, seconds: float) -> None:
     assert read_duration(text) == timedelta(seconds=seconds)
 
 
 @pytest.mark.parametrize(
     "text", [None, "", "60", "soon", "1s soon", "s", "1d", "9" * 12 + "h", "1s" * 99]
 )
-def test_invalid_durations(text: str | None) -> None:
+def test_invalid_durations_are_rejected(text: str | None) -> None:
     assert read_duration(text) is None

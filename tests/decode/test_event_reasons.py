@@ -25,7 +25,7 @@ def is_reason_of_an_event(node: ast.expr) -> bool:
 
 
 def reasons_read(path: Path) -> Iterator[str]:
-    """Yield what a module compares the reason of an event with; names are constants of the module."""
+    """Yield the values a module compares event reasons with. Names are constants of the module."""
     tree = ast.parse(path.read_text())
     for node in ast.walk(tree):
         if not isinstance(node, ast.Compare) or not is_reason_of_an_event(node.left):
@@ -37,9 +37,9 @@ def reasons_read(path: Path) -> Iterator[str]:
                 yield from (value,) if isinstance(value, str) else value
             else:
                 yield from (
-                    one.value
-                    for one in ast.walk(other)
-                    if isinstance(one, ast.Constant) and isinstance(one.value, str)
+                    item.value
+                    for item in ast.walk(other)
+                    if isinstance(item, ast.Constant) and isinstance(item.value, str)
                 )
 
 
@@ -50,6 +50,6 @@ def test_decoder_accepts_every_reason_that_rules_read() -> None:
         for path in sorted((ROOT / room).rglob("*.py"))
         for reason in reasons_read(path)
     }
-    # A sample of each way in which a reason is compared: what is found is not nothing.
+    # A sample of each form of comparison, so the result is not empty.
     assert {"FailedCreate", "FailedMount", "Nominated", "NotTriggerScaleUp", "Preempted"} <= read
     assert read <= EVENT_REASONS

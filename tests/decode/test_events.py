@@ -15,7 +15,7 @@ def event(**fields: Any) -> Event:
 
 
 def test_an_event_of_the_scheduler_with_a_series() -> None:
-    found = event(
+    result = event(
         reason="FailedScheduling",
         type="Warning",
         note="0/4 nodes are available: 4 Insufficient nvidia.com/gpu.",
@@ -32,16 +32,16 @@ def test_an_event_of_the_scheduler_with_a_series() -> None:
             "uid": "u",
         },
     )
-    assert found.count == 2
-    assert found.first_seen == datetime(2026, 11, 21, 9, 53, 35, 883684, tzinfo=UTC)
-    assert found.last_seen == datetime(2026, 11, 21, 9, 54, 35, 100000, tzinfo=UTC)
-    assert found.reporter == "default-scheduler"
-    assert (found.regarding.group, found.regarding.kind, found.regarding.uid) == ("", "Pod", "u")
-    assert found.related is None
+    assert result.count == 2
+    assert result.first_seen == datetime(2026, 11, 21, 9, 53, 35, 883684, tzinfo=UTC)
+    assert result.last_seen == datetime(2026, 11, 21, 9, 54, 35, 100000, tzinfo=UTC)
+    assert result.reporter == "default-scheduler"
+    assert (result.regarding.group, result.regarding.kind, result.regarding.uid) == ("", "Pod", "u")
+    assert result.related is None
 
 
 def test_an_event_of_an_old_recorder_uses_the_deprecated_fields() -> None:
-    found = event(
+    result = event(
         eventTime=None,
         deprecatedFirstTimestamp="2026-11-21T09:53:34Z",
         deprecatedLastTimestamp="2026-11-21T09:58:34Z",
@@ -49,21 +49,21 @@ def test_an_event_of_an_old_recorder_uses_the_deprecated_fields() -> None:
         deprecatedSource={"component": "job-controller"},
         regarding={"apiVersion": "batch/v1", "kind": "Job", "name": "train"},
     )
-    assert found.count == 5
-    assert found.first_seen == datetime(2026, 11, 21, 9, 53, 34, tzinfo=UTC)
-    assert found.last_seen == datetime(2026, 11, 21, 9, 58, 34, tzinfo=UTC)
-    assert found.reporter == "job-controller"
-    assert found.regarding.group == "batch"
+    assert result.count == 5
+    assert result.first_seen == datetime(2026, 11, 21, 9, 53, 34, tzinfo=UTC)
+    assert result.last_seen == datetime(2026, 11, 21, 9, 58, 34, tzinfo=UTC)
+    assert result.reporter == "job-controller"
+    assert result.regarding.group == "batch"
 
 
 def test_event_without_a_time_has_its_creation_time() -> None:
-    found = event(metadata={"creationTimestamp": "2026-11-21T09:53:34Z"})
-    assert found.first_seen == found.last_seen == datetime(2026, 11, 21, 9, 53, 34, tzinfo=UTC)
-    assert found.count == 1
+    result = event(metadata={"creationTimestamp": "2026-11-21T09:53:34Z"})
+    assert result.first_seen == result.last_seen == datetime(2026, 11, 21, 9, 53, 34, tzinfo=UTC)
+    assert result.count == 1
 
 
 def test_preemption_names_the_preemptor() -> None:
-    found = event(
+    result = event(
         reason="Preempted",
         note="Preempted by podgroup 17 on node cluster",
         related={
@@ -73,8 +73,8 @@ def test_preemption_names_the_preemptor() -> None:
             "uid": "17",
         },
     )
-    assert found.related is not None
-    assert (found.related.group, found.related.name) == ("scheduling.k8s.io", "urgent")
+    assert result.related is not None
+    assert (result.related.group, result.related.name) == ("scheduling.k8s.io", "urgent")
 
 
 # As written by kube-scheduler 1.37.0 (a pod that preempts; `related` is null there) and 1.36.3.
@@ -86,10 +86,10 @@ def test_preemption_names_the_preemptor() -> None:
     ],
 )
 def test_preemption_with_a_uid_only(note: str, kind: str) -> None:
-    found = event(reason="Preempted", note=note, related=None).related
-    assert found is not None
-    assert (found.kind, found.uid) == (kind, "7899f2fb-f362-4dd2-8090-aa90987b9ec3")
-    assert not found.name
+    result = event(reason="Preempted", note=note, related=None).related
+    assert result is not None
+    assert (result.kind, result.uid) == (kind, "7899f2fb-f362-4dd2-8090-aa90987b9ec3")
+    assert not result.name
     assert event(reason="BackOff", note=note).related is None
     assert event(reason="Preempted", note="Preempted by somebody").related is None
 

@@ -16,7 +16,7 @@ from gangboard.polling.cluster_cache import resources
 
 RESOURCES = {resource.key: resource for resource in resources()}
 LARGEST = 2**31 - 1
-"""Of a signed column of 32 bits; 0 is for what was not read yet."""
+"""Range of a signed 32-bit column. 0 means not read yet."""
 
 
 @pytest.mark.parametrize("resource", RESOURCES.values(), ids=lambda resource: resource.key)
@@ -40,13 +40,13 @@ def test_every_fingerprint_fits_its_column(resource: Resource) -> None:
     ],
 )
 def test_fingerprint_covers_all_modules_of_the_decoder(key: str, modules: list[str]) -> None:
-    found = decoder_modules(RESOURCES[key])
-    assert [name for name in modules if f"gangboard.{name}" not in found] == []
+    result = decoder_modules(RESOURCES[key])
+    assert [name for name in modules if f"gangboard.{name}" not in result] == []
 
 
 def test_decoders_do_not_include_other_kinds() -> None:
-    found = decoder_modules(RESOURCES["jobs.batch"])
-    assert [name for name in found if ".owners." in name] == ["gangboard.owners.job"]
+    result = decoder_modules(RESOURCES["jobs.batch"])
+    assert [name for name in result if ".owners." in name] == ["gangboard.owners.job"]
 
 
 @pytest.fixture
@@ -55,21 +55,21 @@ def edited(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     name, source = "gangboard.owners.jobset.wire", fingerprints._source
     decoder_fingerprint.cache_clear()
     monkeypatch.setattr(
-        fingerprints, "_source", lambda one: source(one) + b"#" if one == name else source(one)
+        fingerprints, "_source", lambda item: source(item) + b"#" if item == name else source(item)
     )
     yield name
     decoder_fingerprint.cache_clear()
 
 
 def test_edit_changes_the_fingerprints_of_its_decoders(request: pytest.FixtureRequest) -> None:
-    before = {key: decoder_fingerprint(one) for key, one in RESOURCES.items()}
+    before = {key: decoder_fingerprint(item) for key, item in RESOURCES.items()}
     name = request.getfixturevalue("edited")
-    changed = {key for key, one in RESOURCES.items() if decoder_fingerprint(one) != before[key]}
-    assert changed == {key for key, one in RESOURCES.items() if name in decoder_modules(one)}
+    changed = {key for key, item in RESOURCES.items() if decoder_fingerprint(item) != before[key]}
+    assert changed == {key for key, item in RESOURCES.items() if name in decoder_modules(item)}
     assert changed == {"jobsets.jobset.x-k8s.io"}
 
 
-def test_other_labels_change_the_fingerprint() -> None:
+def test_a_changed_label_list_changes_the_fingerprint() -> None:
     jobs = RESOURCES["jobs.batch"]
     assert jobs.reads == ("kueue.x-k8s.io/queue-name",)
     assert decoder_fingerprint(replace(jobs, reads=())) != decoder_fingerprint(jobs)
@@ -89,5 +89,5 @@ def test_fingerprints_are_the_same_in_every_process() -> None:
         timeout=60,
         check=True,
     )
-    ours = [decoder_fingerprint(one) for one in resources()]
+    ours = [decoder_fingerprint(resource) for resource in resources()]
     assert list(map(int, done.stdout.split()[-len(ours) :])) == ours

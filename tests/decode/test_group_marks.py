@@ -22,8 +22,8 @@ def a_pod(scheduler: str | None = "default-scheduler", core: str = "", **marks: 
     spec: Json = {"schedulerName": scheduler}
     if core:
         spec["schedulingGroup"] = {"podGroupName": core}
-    found: Pod = model(PODS, with_identity({"spec": spec, "metadata": marks}))
-    return found
+    result: Pod = model(PODS, with_identity({"spec": spec, "metadata": marks}))
+    return result
 
 
 HIVE_LABEL = {"bees.example/hive": "big"}
@@ -42,15 +42,15 @@ def named(pod: Pod) -> tuple[str, str, bool, bool]:
         # A mark that all schedulers read, as one that the only scheduler does.
         (a_pod(annotations={"toys.example/flock": "f"}), ("f", "Flock.toys.example", False, False)),
         (a_pod("queen", labels=HIVE_LABEL), ("big", "Hive.bees.example", False, True)),
-        # Near miss: the stock scheduler does not read it, nor one that nobody knows.
+        # Near miss: the default scheduler and unknown schedulers do not read it.
         (a_pod(labels=HIVE_LABEL), ("big", "Hive.bees.example", True, False)),
         (a_pod("mine", labels=HIVE_LABEL), ("big", "Hive.bees.example", True, False)),
-        # Who installs that scheduler chooses its name.
+        # The installer of that scheduler chooses its name.
         (a_pod("mine", labels=HERD_LABEL), ("brown", "Herd.cows.example", False, True)),
         (a_pod("cowboy", labels=HERD_LABEL), ("brown", "Herd.cows.example", False, True)),
         (a_pod(labels=HERD_LABEL), ("brown", "Herd.cows.example", True, False)),
         (a_pod(None, labels=HERD_LABEL), ("brown", "Herd.cows.example", True, False)),
-        # Near miss: that of another API is none of its names.
+        # Near miss: a name of another API does not match.
         (a_pod("queen", labels=HERD_LABEL), ("brown", "Herd.cows.example", True, True)),
         (a_pod("queen"), ("", "", False, True)),
     ],
@@ -76,7 +76,7 @@ def test_scheduler_decides_between_several_group_names(
 
 
 def test_scheduler_of_another_api_ignores_a_core_group() -> None:
-    """The Job controller of 1.37 makes one for every Job, whoever schedules it (real-owners-2.md §4)."""
+    """The Job controller of 1.37 creates one for every Job with any scheduler (real-owners-2.md §4)."""
     assert named(a_pod("queen", "ring")) == ("ring", "", True, True)
 
 
@@ -85,7 +85,7 @@ def test_key_in_the_value_of_an_annotation_does_not_count() -> None:
     assert a_pod(annotations={"toys.example/flock": None}).group_name == ""
 
 
-def test_other_marks_change_the_fingerprint() -> None:
+def test_a_changed_mark_changes_the_fingerprint() -> None:
     assert decoder_fingerprint(PODS) != decoder_fingerprint(pod_resource((TOY,)))
     assert decoder_fingerprint(pod_resource((TOY, HIVE))) != decoder_fingerprint(
         pod_resource((HIVE._replace(schedulers=()), TOY))

@@ -1,4 +1,4 @@
-"""Pods that are resized in place count with the most of what is asked, promised and in force.
+"""Pods that are resized in place count with the maximum of requested, allocated and actual resources.
 
 Expected values: component-helpers/resource PodRequests with UseStatusResources (1.37), KEP-1287.
 """
@@ -33,7 +33,7 @@ def requests(spec: Json, **status: Any) -> dict[str, Decimal]:
     return pod.requests
 
 
-def one(cpu: str, *statuses: Json, **status: Any) -> Decimal:
+def cpu_request(cpu: str, *statuses: Json, **status: Any) -> Decimal:
     spec = {"containers": [container(cpu=cpu)]}
     return requests(spec, containerStatuses=list(statuses), **status)["cpu"]
 
@@ -46,24 +46,26 @@ def one(cpu: str, *statuses: Json, **status: Any) -> Decimal:
         ("1", "2", "2", 2),  # shrinking, not begun
         ("1", "1", "2", 2),  # shrinking, promised and not done
         ("2", "2", "1", 2),  # growing, promised and not done
-        ("1", None, None, 1),  # the kubelet has said nothing yet
+        ("1", None, None, 1),  # the kubelet has not reported yet
         ("1", None, "3", 3),
         ("1", "3", None, 3),
     ],
 )
-def test_a_resize(asked: str, allocated: str | None, force: str | None, expected: int) -> None:
+def test_allocated_and_requested_cpu_during_a_resize(
+    asked: str, allocated: str | None, force: str | None, expected: int
+) -> None:
     status = given(
         allocated=None if allocated is None else {"cpu": allocated},
         force=None if force is None else {"cpu": force},
     )
-    assert one(asked, status) == expected
+    assert cpu_request(asked, status) == expected
 
 
 def test_infeasible_resize_does_not_count() -> None:
     pending = {"type": "PodResizePending", "status": "True", "reason": "Infeasible"}
     status = given(allocated={"cpu": "1"}, force={"cpu": "1"})
-    assert one("64", status, conditions=[pending]) == 1
-    assert one("64", status, conditions=[{**pending, "reason": "Deferred"}]) == 64
+    assert cpu_request("64", status, conditions=[pending]) == 1
+    assert cpu_request("64", status, conditions=[{**pending, "reason": "Deferred"}]) == 64
 
 
 def test_containers_are_added_before_the_largest_amount_is_chosen() -> None:
@@ -76,7 +78,7 @@ def test_containers_are_added_before_the_largest_amount_is_chosen() -> None:
     assert requests(spec, containerStatuses=statuses) == {"cpu": 4}
 
 
-def test_other_requests_stay_and_overhead_is_added() -> None:
+def test_unresized_requests_are_kept_and_overhead_added() -> None:
     spec = {
         "containers": [container(cpu="1", memory="1Gi", **{"nvidia.com/gpu": "8"})],
         "overhead": {"cpu": "250m"},

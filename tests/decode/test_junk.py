@@ -66,7 +66,7 @@ BODIES = st.binary(max_size=40) | VALUES.map(lambda value: json.dumps(value).enc
 
 
 def poll(body: bytes, resource: Resource) -> None:
-    """Do with bytes what a poll does with them; only DecodeError is allowed out."""
+    """Process bytes like a poll does. Only DecodeError may be raised."""
     try:
         page = read_page(body, resource)
     except DecodeError:

@@ -108,7 +108,7 @@ def test_unknown_version_with_key_fields_is_decoded(
     assert _is_read(key, spec, RESOURCES[key].versions[0])
 
 
-@pytest.mark.parametrize("key", [key for key, one in RESOURCES.items() if one.fields])
+@pytest.mark.parametrize("key", [key for key, item in RESOURCES.items() if item.fields])
 def test_unknown_version_without_key_fields_is_rejected(key: str) -> None:
     assert not _is_read(key, {})
     assert _is_read(key, {}, RESOURCES[key].versions[0])
@@ -122,7 +122,7 @@ def test_the_kinds_of_kubeflow_name_their_replicas_differently(word: str) -> Non
 BUILT_IN = {"cronjobs.batch", "deployments.apps", "jobs.batch", "statefulsets.apps"}
 """The API server itself serves them, as v1 for good."""
 NOT_TELLING = {"queues.scheduling.volcano.sh"}
-"""A queue may have none of the fields that are read: nothing would tell that they have other names."""
+"""A queue may lack all decoded fields, so renamed fields would go unnoticed."""
 _KUEUE = "kueue.x-k8s.io"
 
 

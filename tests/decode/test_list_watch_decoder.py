@@ -92,7 +92,7 @@ def test_partly_malformed_identity_is_decoded_field_by_field() -> None:
         b'{"items":[],"deep":' + b"[" * 100_000,
     ],
 )
-def test_other_bodies_are_no_list(body: bytes) -> None:
+def test_invalid_bodies_are_no_list(body: bytes) -> None:
     with pytest.raises(DecodeError, match="The answer to a list of pods is no list"):
         read_page(body, POD)
 
@@ -173,7 +173,7 @@ def test_bad_object_in_an_event_is_reported_and_the_watch_continues() -> None:
     "bad",
     [b"", b"{}", b"null", b'{"type":"ADDED"}', b'{"type":"RENAMED","object":{}}', b"\xff"],
 )
-def test_other_lines_are_no_event(bad: bytes) -> None:
+def test_invalid_lines_are_no_event(bad: bytes) -> None:
     with pytest.raises(DecodeError, match="watch of pods"):
         read_event(bad, POD)
 

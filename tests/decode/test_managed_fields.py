@@ -19,11 +19,11 @@ JOBSET = registered(JobSet)
 
 
 def entry(manager: str, time: str, fields: object, **more: str) -> Json:
-    given = {"operation": "Update", "apiVersion": "batch/v1", "fieldsType": "FieldsV1", **more}
-    return {"manager": manager, "time": time, "fieldsV1": fields, **given}
+    value = {"operation": "Update", "apiVersion": "batch/v1", "fieldsType": "FieldsV1", **more}
+    return {"manager": manager, "time": time, "fieldsV1": fields, **value}
 
 
-# A child Job that was made by JobSet, suspended by somebody, and whose status Kubernetes writes.
+# A child Job created by JobSet, suspended by a user, with a status written by Kubernetes.
 MADE = {"f:metadata": {"f:labels": {".": {}}}, "f:spec": {"f:parallelism": {}, "f:template": {}}}
 SUSPENDED: Json = {"f:spec": {"f:suspend": {}}}
 STATUS: Json = {"f:status": {"f:conditions": {}, "f:suspend": {}}}
@@ -34,23 +34,25 @@ CHILD = [
 ]
 
 
-def who(entries: object, pointer: str = "/spec/suspend") -> tuple[str, str]:
+def writer_of(entries: object, pointer: str = "/spec/suspend") -> tuple[str, str]:
     return last_writer(json.dumps(entries).encode(), pointer)
 
 
 def test_owner_of_a_field() -> None:
-    assert who(CHILD) == ("night-saver", "2026-11-21T10:05:07Z")
-    assert who(CHILD, "/spec/parallelism") == ("jobset", "2026-11-21T10:00:00Z")
-    assert who(CHILD, "/spec/active") == ("", "")
+    assert writer_of(CHILD) == ("night-saver", "2026-11-21T10:05:07Z")
+    assert writer_of(CHILD, "/spec/parallelism") == ("jobset", "2026-11-21T10:00:00Z")
+    assert writer_of(CHILD, "/spec/active") == ("", "")
 
 
 def test_last_of_several_writers_counts_and_gangboard_comes_last() -> None:
     """Server-side apply lets several own a field of one value."""
-    several = [entry(name, f"2026-11-21T10:0{at}:00Z", SUSPENDED) for at, name in enumerate("bca")]
-    assert who(several)[0] == "a"
+    several = [
+        entry(name, f"2026-11-21T10:0{index}:00Z", SUSPENDED) for index, name in enumerate("bca")
+    ]
+    assert writer_of(several)[0] == "a"
     ours = entry("gangboard", "2026-11-21T10:09:00Z", SUSPENDED)
-    assert who([*several, ours])[0] == "a"
-    assert who([ours]) == ("gangboard", "2026-11-21T10:09:00Z")
+    assert writer_of([*several, ours])[0] == "a"
+    assert writer_of([ours]) == ("gangboard", "2026-11-21T10:09:00Z")
 
 
 @pytest.mark.parametrize(
@@ -66,11 +68,11 @@ def test_last_of_several_writers_counts_and_gangboard_comes_last() -> None:
     ],
 )
 def test_malformed_managed_fields_count_as_empty(entries: object) -> None:
-    assert who(entries) == ("", "")
+    assert writer_of(entries) == ("", "")
 
 
 def test_manager_name_is_cut_at_the_limit_of_the_api_server() -> None:
-    assert who([entry("x" * 1000, "", SUSPENDED)]) == ("x" * 128, "")
+    assert writer_of([entry("x" * 1000, "", SUSPENDED)]) == ("x" * 128, "")
 
 
 @pytest.mark.parametrize("kind", [JOB, JOBSET])
@@ -90,9 +92,9 @@ def test_paused_job_has_the_writer_of_parallelism(parallelism: int) -> None:
     obj = with_identity(
         {"metadata": {"managedFields": CHILD}, "spec": {"parallelism": parallelism}}
     )
-    at = datetime(2026, 11, 21, 10, 0, tzinfo=UTC)
+    written_at = datetime(2026, 11, 21, 10, 0, tzinfo=UTC)
     by = model(JOB.resource, obj).paused_by
-    assert by == (None if parallelism else FieldWriter("jobset", at))
+    assert by == (None if parallelism else FieldWriter("jobset", written_at))
 
 
 @pytest.mark.parametrize("active", [False, True])
@@ -102,8 +104,8 @@ def test_deactivated_entry_has_its_writer(active: bool) -> None:
         entry("kueue", "2026-11-27T10:22:08Z", {"f:spec": {"f:queueName": {}}}),
         entry("kubectl-patch", "2026-11-27T10:22:13Z", {"f:spec": {"f:active": {}}}),
     ]
-    workloads = next(one for one in Kueue.resources if one.kind == "Workload")
+    workloads = next(resource for resource in Kueue.resources if resource.kind == "Workload")
     obj = with_identity({"metadata": {"managedFields": entries}, "spec": {"active": active}})
-    at = datetime(2026, 11, 27, 10, 22, 13, tzinfo=UTC)
+    written_at = datetime(2026, 11, 27, 10, 22, 13, tzinfo=UTC)
     by = model(workloads, obj).deactivated_by
-    assert by == (None if active else FieldWriter("kubectl-patch", at))
+    assert by == (None if active else FieldWriter("kubectl-patch", written_at))

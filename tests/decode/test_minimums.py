@@ -24,7 +24,7 @@ def built(key: str, spec: dict[str, Any]) -> Any:
     return model(resource, with_identity({"spec": spec}), resource.versions[0])
 
 
-# What the user asks for, with 0 in the place of the minimum, and without it.
+# The user's request, with 0 as the minimum, and without it.
 SPECS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     (
         "podgroups.scheduling.k8s.io",
@@ -97,7 +97,7 @@ SPECS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(("key", "zero", "unset"), SPECS, ids=[one[0] for one in SPECS])
+@pytest.mark.parametrize(("key", "zero", "unset"), SPECS, ids=[spec[0] for spec in SPECS])
 def test_zero_reads_as_not_set(key: str, zero: dict[str, Any], unset: dict[str, Any]) -> None:
     assert built(key, zero) == built(key, unset)
 
@@ -118,9 +118,12 @@ def test_positive_minimum_counts() -> None:
 
 
 def test_every_grouping_api_is_tested() -> None:
-    """A PodGang says 0 on purpose, once it was placed: Grove lowers its `minReplicas`.
+    """A placed PodGang has 0 on purpose: Grove lowers its `minReplicas`.
 
-    So does a task of a Volcano Job (`tests/owners/test_volcano_job.py`): its field is a pointer in Go.
+    A task of a Volcano Job behaves likewise (`tests/owners/test_volcano_job.py`): its field is a pointer in Go.
+
     """
     walked = {key for key, _, _ in SPECS} | {"podgangs.scheduler.grove.io"}
-    assert {one.key for api in registry.grouping_apis() for one in api.resources} <= walked
+    assert {
+        resource.key for api in registry.grouping_apis() for resource in api.resources
+    } <= walked

@@ -29,7 +29,7 @@ NOT_KEPT = {
     "jobsets.jobset.x-k8s.io spec.replicatedJobs.template.spec.scheduling.schedulingPolicy.gang.minCount",
     "jobsets.jobset.x-k8s.io spec.replicatedJobs.template.spec.scheduling.schedulingPolicy.gang.minGroupCount",
 }
-"""Their struct is read, and what is kept does not depend on them: PodGroups and Jobs of their own tell."""
+"""Their struct is decoded, and the stored values do not depend on them. PodGroups and Jobs have the values."""
 NEED_A_TREE = {
     "podgroups.scheduling.run.ai spec.minSubGroup",
     "podgroups.scheduling.run.ai spec.subGroups.minSubGroup",
@@ -41,11 +41,11 @@ Path = tuple[str, ...]
 
 
 def _types(kind: inspect.Type) -> list[inspect.Type]:
-    """Return what a value may be, without the limits of it."""
+    """Return the possible types of a value, without its limits."""
     if isinstance(kind, inspect.Metadata):
         return _types(kind.type)
     parts = kind.types if isinstance(kind, inspect.UnionType) else (kind,)
-    return [_types(one)[0] if isinstance(one, inspect.Metadata) else one for one in parts]
+    return [_types(item)[0] if isinstance(item, inspect.Metadata) else item for item in parts]
 
 
 def _is_policy(name: str, kind: inspect.Type) -> bool:
@@ -54,7 +54,7 @@ def _is_policy(name: str, kind: inspect.Type) -> bool:
 
 
 def _below(kind: inspect.Type) -> inspect.Type | None:
-    """Return what a list or map contains; a map only where that is no text."""
+    """Return the element type of a list or map. Maps of text are skipped."""
     if isinstance(kind, inspect.ListType):
         return _types(kind.item_type)[0]
     return _types(kind.value_type)[0] if isinstance(kind, inspect.DictType) else None
@@ -66,14 +66,14 @@ def _minimums(kind: inspect.Type, above: tuple[type, ...] = ()) -> Iterator[Path
         return
     for field in kind.fields:
         name = field.encode_name
-        for one in _types(field.type):
-            inner = _below(one)
-            if _is_policy(name, one):
+        for item in _types(field.type):
+            inner = _below(item)
+            if _is_policy(name, item):
                 yield from ((name, *number.split(".")) for number in _OF_POLICY)
-            elif _MINIMUM.match(name) and isinstance(inner or one, inspect.IntType):
+            elif _MINIMUM.match(name) and isinstance(inner or item, inspect.IntType):
                 yield (name,)
             else:
-                yield from ((name, *path) for path in _minimums(inner or one, (*above, kind.cls)))
+                yield from ((name, *path) for path in _minimums(inner or item, (*above, kind.cls)))
 
 
 def _written(
@@ -89,22 +89,22 @@ def _written(
         return "worker"
     if not isinstance(kind, inspect.StructType):
         return 4 if number is None else number
-    made: dict[str, Any] = {}
+    created: dict[str, Any] = {}
     within = (*above, kind.cls)
     for field in kind.fields:
         name = field.encode_name
-        value = next(one for one in _types(field.type) if not isinstance(one, inspect.NoneType))
+        value = next(item for item in _types(field.type) if not isinstance(item, inspect.NoneType))
         if path[:1] == (name,):
             if path[1:] or number is not None:
-                made[name] = _written(value, path[1:], number, full, within)
+                created[name] = _written(value, path[1:], number, full, within)
         elif name == "name" or (
             full
             and not _MINIMUM.match(name)
             and not _is_policy(name, value)
             and _is_filled(value, within)
         ):
-            made[name] = _written(value, (), None, full, within)
-    return made
+            created[name] = _written(value, (), None, full, within)
+    return created
 
 
 def _is_filled(kind: inspect.Type, above: tuple[type, ...]) -> bool:
@@ -125,7 +125,7 @@ def _spec_of(resource: Resource) -> inspect.Type:
     return _types(specs[0].type)[0] if specs else inspect.AnyType()
 
 
-def _found() -> dict[str, tuple[Resource, Path]]:
+def _minimum_paths() -> dict[str, tuple[Resource, Path]]:
     """Return resource and path of each minimum, by how it is called here."""
     return {
         f"{resource.key} spec.{'.'.join(path)}": (resource, path)
@@ -134,32 +134,32 @@ def _found() -> dict[str, tuple[Resource, Path]]:
     }
 
 
-FOUND = _found()
+MINIMUMS = _minimum_paths()
 
 
 def _built(called: str, number: int | None, *, full: bool) -> Any:
-    resource, path = FOUND[called]
+    resource, path = MINIMUMS[called]
     spec = _written(_spec_of(resource), path, number, full)
     return model(resource, with_identity({"spec": spec}))
 
 
 @pytest.mark.parametrize("full", [False, True], ids=["alone", "among others"])
-@pytest.mark.parametrize("called", FOUND)
+@pytest.mark.parametrize("called", MINIMUMS)
 def test_zero_reads_as_not_set(called: str, full: bool) -> None:
     same = _built(called, 0, full=full) == _built(called, None, full=full)
     assert same or called in MEANT
 
 
-@pytest.mark.parametrize("called", FOUND)
+@pytest.mark.parametrize("called", MINIMUMS)
 def test_positive_minimum_counts(called: str) -> None:
-    """Else the objects above would show nothing."""
+    """Otherwise the objects above would prove no property."""
     counts = [
         _built(called, 3, full=full) != _built(called, None, full=full) for full in (False, True)
     ]
     assert any(counts) is (called not in NOT_KEPT | NEED_A_TREE)
 
 
-def test_minimum_fields_are_found() -> None:
+def test_minimum_fields_are_complete() -> None:
     """At any depth, in lists, maps and policies."""
     assert {
         "podgroups.scheduling.k8s.io spec.schedulingPolicy.gang.minCount",
@@ -171,4 +171,4 @@ def test_minimum_fields_are_found() -> None:
         *MEANT,
         *NOT_KEPT,
         *NEED_A_TREE,
-    } <= set(FOUND)
+    } <= set(MINIMUMS)

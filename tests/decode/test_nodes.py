@@ -146,8 +146,8 @@ def test_all_labels_are_stored() -> None:
 
 
 def test_true_lifecycle_conditions_are_stored() -> None:
-    """KEP-5683 (1.37). Others are for the kubelet and for whoever repairs nodes."""
-    found = node(
+    """KEP-5683 (1.37). Other values are for the kubelet and for repair tools."""
+    result = node(
         {
             "conditions": [
                 {"type": "DrainInProgress", "status": "True", "reason": "Upgrade"},
@@ -158,7 +158,9 @@ def test_true_lifecycle_conditions_are_stored() -> None:
             ]
         }
     )
-    assert [(one.type, one.reason) for one in found.lifecycle] == [("DrainInProgress", "Upgrade")]
+    assert [(item.type, item.reason) for item in result.lifecycle] == [
+        ("DrainInProgress", "Upgrade")
+    ]
     assert node(ready("True")).lifecycle == ()
 
 
@@ -187,12 +189,12 @@ def test_writer_of_a_cordon() -> None:
         {"key": "gpu", "value": "reserved", "effect": "NoSchedule"},
         {**CORDONED, "timeAdded": "2026-11-27T10:24:07Z"},
     ]
-    found = changed(entries, unschedulable=True, taints=taints)
-    at = datetime(2026, 11, 27, 10, 24, 7, tzinfo=UTC)
-    assert found.cordoned_by == FieldWriter("kubectl", at, is_exact=True)
-    assert found.tainted_by == FieldWriter("kube-controller-manager", at)
+    result = changed(entries, unschedulable=True, taints=taints)
+    written_at = datetime(2026, 11, 27, 10, 24, 7, tzinfo=UTC)
+    assert result.cordoned_by == FieldWriter("kubectl", written_at, is_exact=True)
+    assert result.tainted_by == FieldWriter("kube-controller-manager", written_at)
     untimed = changed(entries, unschedulable=True, taints=[CORDONED]).cordoned_by
-    assert untimed == FieldWriter("kubectl", at.replace(second=10))
+    assert untimed == FieldWriter("kubectl", written_at.replace(second=10))
     free = changed(entries)
     assert (free.cordoned_by, free.tainted_by) == (None, None)
     assert changed([], unschedulable=True, taints=taints).cordoned_by is None

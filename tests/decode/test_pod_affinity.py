@@ -10,13 +10,13 @@ from tests.decode.needing import REQUIRED, SELECTOR, ZONE, by_host, pod
 from tests.decode.reading import Json
 
 
-def near(*terms: Json) -> tuple[PodTerm | None, tuple[str, ...]]:
+def affinity_of(*terms: Json) -> tuple[PodTerm | None, tuple[str, ...]]:
     needs = pod(affinity={"podAffinity": {REQUIRED: list(terms)}}).needs
     return needs.pod_affinity, needs.unsupported
 
 
-def test_a_pod_that_matches_and_one_that_does_not() -> None:
-    term, rest = near(by_host())
+def test_a_term_matches_one_pod_and_not_the_other() -> None:
+    term, rest = affinity_of(by_host())
     assert term is not None
     assert (term.topology_key, rest) == (HOSTNAME, ())
     assert matches_pod(term, "team-a", {"app": "train"})
@@ -27,7 +27,7 @@ def test_a_pod_that_matches_and_one_that_does_not() -> None:
 def test_several_affinity_terms_must_all_match() -> None:
     """podMatchesAllAffinityTerms: one pod counts when every term is about it."""
     other = by_host({"matchLabels": {"tier": "cache"}}, namespaces=["team-a", "team-b"])
-    term, rest = near(by_host(), other)
+    term, rest = affinity_of(by_host(), other)
     assert term is not None
     assert rest == ()
     assert matches_pod(term, "team-a", {"app": "train", "tier": "cache"})
@@ -35,8 +35,8 @@ def test_several_affinity_terms_must_all_match() -> None:
     assert not matches_pod(term, "team-b", {"app": "train", "tier": "cache"})
 
 
-def test_every_namespace() -> None:
-    term, _ = near(by_host(namespaceSelector={}))
+def test_an_empty_selector_matches_every_namespace() -> None:
+    term, _ = affinity_of(by_host(namespaceSelector={}))
     assert term is not None
     assert matches_pod(term, "anywhere", {"app": "train"})
 
@@ -50,5 +50,5 @@ def test_every_namespace() -> None:
         (by_host(None),),
     ],
 )
-def test_unsupported_affinity(terms: tuple[Json, ...]) -> None:
-    assert near(*terms) == (None, ("pod affinity",))
+def test_complex_affinity_is_unsupported(terms: tuple[Json, ...]) -> None:
+    assert affinity_of(*terms) == (None, ("pod affinity",))

@@ -10,12 +10,12 @@ from tests.decode.reading import Json, model, read, with_identity
 
 
 def pod(spec: Json, status: Json | None = None) -> Pod:
-    found: Pod = model(POD, with_identity({"spec": spec, "status": status}, "run-0"))
-    return found
+    result: Pod = model(POD, with_identity({"spec": spec, "status": status}, "run-0"))
+    return result
 
 
-def test_volumes() -> None:
-    found = pod(
+def test_claims_of_volumes_are_decoded() -> None:
+    result = pod(
         {
             "volumes": [
                 {"name": "token", "projected": {"sources": []}},
@@ -26,14 +26,14 @@ def test_volumes() -> None:
             ]
         }
     )
-    assert found.claims == (
+    assert result.claims == (
         PodClaim(OF_VOLUMES, "data-of-all"),
         PodClaim(OF_VOLUMES, "run-0-scratch", generated=True),
     )
-    assert unpack(pack(found), Pod) == found
+    assert unpack(pack(result), Pod) == result
 
 
-def test_devices() -> None:
+def test_claims_of_devices_are_decoded() -> None:
     claims = [
         {"name": "named", "resourceClaimName": "links"},
         {"name": "made", "resourceClaimTemplateName": "t"},
@@ -41,12 +41,12 @@ def test_devices() -> None:
         {"name": "not-made", "resourceClaimTemplateName": "t"},
         {"name": "of-a-later-release"},
     ]
-    made = [
+    created = [
         {"name": "made", "resourceClaimName": "run-0-made-x7k2p"},
         {"name": "not-needed"},
     ]
-    found = pod({"resourceClaims": claims}, {"resourceClaimStatuses": made})
-    assert found.claims == (
+    result = pod({"resourceClaims": claims}, {"resourceClaimStatuses": created})
+    assert result.claims == (
         PodClaim(OF_DEVICES, "links"),
         PodClaim(OF_DEVICES, "run-0-made-x7k2p", generated=True),
         PodClaim(OF_DEVICES, "not-made", generated=True, unmade=True),

@@ -55,10 +55,10 @@ def test_required_node_affinity_any_of_the_terms() -> None:
         {},
     ]
     soft = [{"weight": 1, "preference": {"matchExpressions": []}}]
-    found = needs(
+    result = needs(
         affinity={"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": terms}, PREFERRED: soft}}
     )
-    assert found.affinity == (
+    assert result.affinity == (
         Term((Requirement("gpu", "In", ("h100", "h200")), Requirement("spot", "DoesNotExist"))),
         Term(fields=(Requirement("metadata.name", "In", ("n1",)),)),
         Term(),
@@ -71,15 +71,15 @@ def test_soft_node_affinity_is_ignored_and_empty_terms_match_no_node() -> None:
     assert needs(affinity={"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": []}}}).affinity == ()
 
 
-def test_tolerations() -> None:
-    found = needs(
+def test_tolerations_are_decoded() -> None:
+    result = needs(
         tolerations=[
             {"operator": "Exists"},
             {"key": "gpu", "value": "yes", "effect": "NoSchedule"},
             {"key": "late", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300},
         ]
     )
-    assert found.tolerations == (
+    assert result.tolerations == (
         Toleration(operator="Exists"),
         Toleration("gpu", "Equal", "yes", "NoSchedule"),
         Toleration("late", "Exists", "", "NoExecute"),
@@ -88,7 +88,7 @@ def test_tolerations() -> None:
 
 def test_host_ports_of_containers_and_sidecars() -> None:
     # GetHostPorts of kube-scheduler: init containers that end do not count.
-    found = needs(
+    result = needs(
         hostNetwork=True,
         containers=[
             {"ports": [{"containerPort": 80, "hostPort": 80, "protocol": "TCP"},
@@ -102,7 +102,7 @@ def test_host_ports_of_containers_and_sidecars() -> None:
             {"ports": [{"containerPort": 1, "hostPort": 1000}]},
         ],
     )  # fmt: skip
-    assert found.host_ports == {
+    assert result.host_ports == {
         HostPort(80),
         HostPort(5353, "UDP", "127.0.0.1"),
         HostPort(9000),
@@ -111,18 +111,18 @@ def test_host_ports_of_containers_and_sidecars() -> None:
 
 def test_soft_constraints_are_ignored() -> None:
     term = {"weight": 100, "podAffinityTerm": by_host()}
-    found = needs(
+    result = needs(
         affinity={"podAntiAffinity": {PREFERRED: [term]}, "podAffinity": {PREFERRED: [term]}},
         topologySpreadConstraints=[
             {"maxSkew": 1, "topologyKey": ZONE, "whenUnsatisfiable": "ScheduleAnyway"}
         ],
     )
-    assert found == PodConstraints()
+    assert result == PodConstraints()
 
 
 def test_unsupported_constraints_are_named() -> None:
     elsewhere = {**by_host(), "topologyKey": ZONE}
-    found = needs(
+    result = needs(
         affinity={"podAffinity": {REQUIRED: [by_host(), elsewhere]}},
         topologySpreadConstraints=[
             {"topologyKey": key, "whenUnsatisfiable": "DoNotSchedule"} for key in (ZONE, HOSTNAME)
@@ -130,14 +130,14 @@ def test_unsupported_constraints_are_named() -> None:
         volumes=[{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}],
         resourceClaims=[{"name": "gpu", "resourceClaimTemplateName": "one"}],
     )
-    assert found.spread_keys == (HOSTNAME, ZONE)
-    assert found.unsupported == (
+    assert result.spread_keys == (HOSTNAME, ZONE)
+    assert result.unsupported == (
         "pod affinity",
         "spread constraints",
         "volumes",
         "resource claims",
     )
-    assert found.undecidable == ()
+    assert result.undecidable == ()
 
 
 @pytest.mark.parametrize(
@@ -216,7 +216,7 @@ def test_device_classes_are_undecidable() -> None:
 
 
 def test_equal_constraints_share_an_object() -> None:
-    def made(number: int) -> PodConstraints:
+    def constrained(number: int) -> PodConstraints:
         return pod(
             labels={"app": "train", "rank": str(number)},
             nodeSelector={"pool": "gpu"},
@@ -225,15 +225,15 @@ def test_equal_constraints_share_an_object() -> None:
             volumes=[{"name": f"token-{number}", "projected": {}}],
         ).needs
 
-    assert made(1) is made(2)
+    assert constrained(1) is constrained(2)
     assert needs(nodeSelector={"pool": "gpu"}) is needs(nodeSelector={"pool": "gpu"})
 
 
 def test_long_constraints_are_decoded() -> None:
     values = [f"value-{number}" for number in range(5_000)]
     terms = [{"matchExpressions": [{"key": "k", "operator": "In", "values": values}]}]
-    found = needs(affinity={"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": terms}}})
-    assert found.affinity == (Term((Requirement("k", "In", tuple(values)),)),)
+    result = needs(affinity={"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": terms}}})
+    assert result.affinity == (Term((Requirement("k", "In", tuple(values)),)),)
     long = {"matchExpressions": [{"key": "app", "operator": "In", "values": ["train", *values]}]}
     (term,) = needs(affinity={"podAntiAffinity": {REQUIRED: [by_host(long)]}}).anti_affinity
     assert term.is_exact

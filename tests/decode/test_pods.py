@@ -168,7 +168,7 @@ def test_malformed_time_is_omitted_and_the_pod_is_stored() -> None:
     assert pod.meta.created_at is None
 
 
-def test_container_states() -> None:
+def test_container_states_are_decoded() -> None:
     status = {
         "phase": "Running",
         "startTime": "2026-10-02T08:00:05Z",

@@ -26,24 +26,24 @@ REQUEST: Json = {
 
 @pytest.mark.parametrize("version", ["v1", "v1beta1"])
 def test_failed_provisioning_request(version: str) -> None:
-    one = model(PROVISIONING_REQUEST, with_identity(REQUEST, "big"), version)
-    ref = one.meta.ref
+    obj = model(PROVISIONING_REQUEST, with_identity(REQUEST, "big"), version)
+    ref = obj.meta.ref
     assert (ref.group, ref.kind, ref.namespace, ref.name) == (
         "autoscaling.x-k8s.io",
         "ProvisioningRequest",
         "team-a",
         "big",
     )
-    assert one.class_name == "queued-provisioning.gke.io"
-    assert one.accepted.is_true
-    assert (one.failed.is_true, one.failed.message) == (True, "no quota")
-    assert (one.provisioned, one.revoked) == (None, None)
+    assert obj.class_name == "queued-provisioning.gke.io"
+    assert obj.accepted.is_true
+    assert (obj.failed.is_true, obj.failed.message) == (True, "no quota")
+    assert (obj.provisioned, obj.revoked) == (None, None)
 
 
 @pytest.mark.parametrize("rest", [{}, {"spec": None, "status": None}])
 def test_provisioning_request_without_a_status(rest: Json) -> None:
-    one = model(PROVISIONING_REQUEST, with_identity(rest))
-    assert (one.class_name, one.accepted, one.failed) == ("", None, None)
+    item = model(PROVISIONING_REQUEST, with_identity(rest))
+    assert (item.class_name, item.accepted, item.failed) == ("", None, None)
 
 
 @pytest.mark.parametrize(

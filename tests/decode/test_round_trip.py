@@ -66,8 +66,8 @@ def test_pod_of_an_older_release_is_decoded_with_defaults() -> None:
     del old["needs"]["anti_affinity"]
     old["needs"]["apart"] = ["team-a/app=train"]
     old["labels"] = {}
-    found = unpack(msgspec.msgpack.encode(old), Pod)
-    assert found == replace(pod, labels={}, needs=replace(pod.needs, anti_affinity=()))
+    result = unpack(msgspec.msgpack.encode(old), Pod)
+    assert result == replace(pod, labels={}, needs=replace(pod.needs, anti_affinity=()))
 
 
 def test_a_node_with_the_largest_amounts() -> None:
@@ -83,5 +83,5 @@ def test_a_node_with_the_largest_amounts() -> None:
 @pytest.mark.parametrize("file", captures(), ids=lambda file: f"{file.parent.name}/{file.stem}")
 def test_objects_of_real_control_planes(file: Path) -> None:
     for resource in (POD, NODE):
-        for found in captured(file, resource):
-            assert unpack(pack(found), resource.model) == found
+        for result in captured(file, resource):
+            assert unpack(pack(result), resource.model) == result

@@ -18,8 +18,8 @@ MIB = 1024 * 1024
 SENTENCE = "it has more than 100000 fields and items"
 
 
-def many(number: int, one: str = "{}") -> str:
-    return ",".join([one] * number)
+def many(number: int, text: str = "{}") -> str:
+    return ",".join([text] * number)
 
 
 def pod_with(metadata: str = "", rest: str = "") -> bytes:
@@ -89,9 +89,9 @@ def test_single_object_has_the_same_limit() -> None:
 
 def test_braces_in_strings_do_not_count() -> None:
     text = '{[,"\\' * MAX_OBJECT_ITEMS
-    told = with_identity({}, "a")
-    told["metadata"]["annotations"] = {text: text}
-    assert read_object(json.dumps(told).encode(), POD).metadata.name == "a"
+    verdicts = with_identity({}, "a")
+    verdicts["metadata"]["annotations"] = {text: text}
+    assert read_object(json.dumps(verdicts).encode(), POD).metadata.name == "a"
 
 
 def test_object_at_the_limit_is_accepted() -> None:

@@ -13,38 +13,38 @@ from tests.decode.needing import REQUIRED, SELECTOR, ZONE, by_host, needs
 from tests.decode.reading import Json, read, with_identity
 
 
-def spread(**more: Any) -> Json:
+def spread(**extra: Any) -> Json:
     return {
         "maxSkew": 1,
         "topologyKey": ZONE,
         "whenUnsatisfiable": "DoNotSchedule",
         "labelSelector": SELECTOR,
-        **more,
+        **extra,
     }
 
 
 def of_spread(*constraints: Json) -> Spread:
-    found = needs(topologySpreadConstraints=list(constraints))
-    assert found.unsupported == ()
-    (only,) = found.spreads
+    result = needs(topologySpreadConstraints=list(constraints))
+    assert result.unsupported == ()
+    (only,) = result.spreads
     return only
 
 
-def test_one_hard_spread_constraint() -> None:
+def test_a_hard_spread_constraint_is_decoded() -> None:
     # Defaults of filterTopologySpreadConstraints: minDomains 1, Honor, Ignore.
-    found = of_spread(spread())
-    assert (found.topology_key, found.max_skew, found.min_domains) == (ZONE, 1, 1)
-    assert (found.honours_affinity, found.honours_taints) == (True, False)
-    assert matches_pod(found.counted, "team-a", {"app": "train", "rank": "0"})
-    assert not matches_pod(found.counted, "team-b", {"app": "train"})
-    assert not matches_pod(found.counted, "team-a", {"app": "other"})
-    assert (found.counted.is_count, found.counted.is_exact) == (True, True)
+    result = of_spread(spread())
+    assert (result.topology_key, result.max_skew, result.min_domains) == (ZONE, 1, 1)
+    assert (result.honours_affinity, result.honours_taints) == (True, False)
+    assert matches_pod(result.counted, "team-a", {"app": "train", "rank": "0"})
+    assert not matches_pod(result.counted, "team-b", {"app": "train"})
+    assert not matches_pod(result.counted, "team-a", {"app": "other"})
+    assert (result.counted.is_count, result.counted.is_exact) == (True, True)
     soft = {"maxSkew": 1, "topologyKey": HOSTNAME, "whenUnsatisfiable": "ScheduleAnyway"}
-    assert of_spread(soft, spread()) == found
+    assert of_spread(soft, spread()) == result
 
 
 def test_a_spread_constraint_with_everything() -> None:
-    found = of_spread(
+    result = of_spread(
         spread(
             maxSkew=3,
             minDomains=2,
@@ -59,30 +59,33 @@ def test_a_spread_constraint_with_everything() -> None:
             },
         )
     )
-    assert (found.max_skew, found.min_domains) == (3, 2)
-    assert (found.honours_affinity, found.honours_taints) == (False, True)
-    assert matches_pod(found.counted, "team-a", {"app": "x", "pod-template-hash": "a1"})
-    assert not matches_pod(found.counted, "team-a", {"app": "x", "pod-template-hash": "b2"})
+    assert (result.max_skew, result.min_domains) == (3, 2)
+    assert (result.honours_affinity, result.honours_taints) == (False, True)
+    assert matches_pod(result.counted, "team-a", {"app": "x", "pod-template-hash": "a1"})
+    assert not matches_pod(result.counted, "team-a", {"app": "x", "pod-template-hash": "b2"})
 
 
 def test_spread_and_anti_affinity_terms_differ() -> None:
-    found = needs(
+    result = needs(
         affinity={"podAntiAffinity": {REQUIRED: [by_host()]}},
         topologySpreadConstraints=[spread(topologyKey=HOSTNAME)],
     )
-    (only,) = found.spreads
-    assert only.counted not in found.anti_affinity
+    (only,) = result.spreads
+    assert only.counted not in result.anti_affinity
 
 
 def test_several_constraints_keep_their_order() -> None:
-    found = needs(topologySpreadConstraints=[spread(maxSkew=2), spread(topologyKey=HOSTNAME)])
-    assert [(one.topology_key, one.max_skew) for one in found.spreads] == [(ZONE, 2), (HOSTNAME, 1)]
-    assert found.spread_keys == (HOSTNAME, ZONE)
-    assert found.unsupported == ()
+    result = needs(topologySpreadConstraints=[spread(maxSkew=2), spread(topologyKey=HOSTNAME)])
+    assert [(item.topology_key, item.max_skew) for item in result.spreads] == [
+        (ZONE, 2),
+        (HOSTNAME, 1),
+    ]
+    assert result.spread_keys == (HOSTNAME, ZONE)
+    assert result.unsupported == ()
 
 
 @pytest.mark.parametrize("selector", [None, {}, {"matchLabels": {}, "matchExpressions": []}])
-def test_without_a_selector_or_with_an_empty_one_no_pod_counts(selector: Json | None) -> None:
+def test_a_missing_or_empty_selector_counts_no_pod(selector: Json | None) -> None:
     # countPodsMatchSelector in podtopologyspread/common.go (1.35 to 1.37) begins
     # `if selector.Empty() { return 0 }`.
     counted = of_spread(spread(labelSelector=selector)).counted
@@ -102,14 +105,14 @@ def test_without_a_selector_or_with_an_empty_one_no_pod_counts(selector: Json | 
         [spread(nodeTaintsPolicy="Perhaps")],
         [spread(nodeAffinityPolicy="Perhaps")],
         [spread(labelSelector={"matchExpressions": [{"key": "app", "operator": "Gt"}]})],
-        # Of a pod that has no such label, or where the API server does not put it in.
+        # A pod without such a label, or an API server that does not add it.
         [spread(matchLabelKeys=["pod-template-hash"])],
     ],
 )
-def test_other_spread_is_unsupported(constraints: list[Json]) -> None:
-    found = needs(topologySpreadConstraints=constraints)
-    assert found.spreads == ()
-    assert found.unsupported == ("spread constraints",)
+def test_complex_spread_is_unsupported(constraints: list[Json]) -> None:
+    result = needs(topologySpreadConstraints=constraints)
+    assert result.spreads == ()
+    assert result.unsupported == ("spread constraints",)
 
 
 @pytest.mark.parametrize(

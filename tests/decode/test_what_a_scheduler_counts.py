@@ -45,8 +45,8 @@ def given(cpu: str, asked_in_vain: bool = False) -> Json:
     return status
 
 
-# Name → spec of the pod that is there first, its status where the kubelet is played, the resource,
-# and how much of it the papers say that such a pod takes (thousandths of a core, bytes).
+# Name → spec of the existing pod, its status if the kubelet is played, the resource, and the
+# documented amount such a pod uses (thousandths of a core, bytes).
 CASES: dict[str, tuple[Json, Json | None, str, int]] = {
     "containers": ({"containers": [container("a", cpu="500m"), container("b", cpu="1")]},
                    None, "cpu", 1500),
@@ -76,13 +76,16 @@ CASES: dict[str, tuple[Json, Json | None, str, int]] = {
 ROOM = {"cpu": 8000, "memory": 32 * GI}
 
 
-def settled(client: Client, name: str, where: str) -> bool | None:
+def settled(client: Client, name: str, namespace: str) -> bool | None:
     """Whether the scheduler has given the pod its node, or said that it cannot."""
-    found = client.get("v1", "Pod", name, where)
-    if found["spec"].get("nodeName"):
+    result = client.get("v1", "Pod", name, namespace)
+    if result["spec"].get("nodeName"):
         return True
-    conditions = found["status"].get("conditions", [])
-    refused = any(one["type"] == "PodScheduled" and one["status"] == "False" for one in conditions)
+    conditions = result["status"].get("conditions", [])
+    refused = any(
+        condition["type"] == "PodScheduled" and condition["status"] == "False"
+        for condition in conditions
+    )
     return False if refused else None
 
 
@@ -96,7 +99,7 @@ def place(
     client.create(pod(name, where, **options))
     return bool(
         wait(
-            lambda: None if (told := settled(client, name, where)) is None else (told,),
+            lambda: None if (verdicts := settled(client, name, where)) is None else (verdicts,),
             what=f"a word about {name}",
         )[0]
     )
@@ -107,12 +110,12 @@ def probe(resource: str, amount: int) -> Json:
     return {"containers": [container("probe", None, **{resource: text})]}
 
 
-def usage_of(client: Client, where: str) -> Usage:
+def usage_of(client: Client, namespace: str) -> Usage:
     usage = Usage()
-    for found in client.list("v1", "Node"):
-        usage.put_node(model(NODE, found))
-    for found in client.list("v1", "Pod", where):
-        usage.put_pod(model(POD, found))
+    for result in client.list("v1", "Node"):
+        usage.put_node(model(NODE, result))
+    for result in client.list("v1", "Pod", namespace):
+        usage.put_pod(model(POD, result))
     return usage
 
 
@@ -134,47 +137,47 @@ def heavy(controlplane_137: ControlPlane) -> Any:
 
 
 @pytest.mark.usefixtures("heavy")
-def test_free_amount_fits_and_one_more_unit_does_not(
+def test_the_free_amount_fits_and_one_more_unit_does_not(
     controlplane_137: ControlPlane, namespace: Namespaces, no_nodes: Fleets
 ) -> None:
-    client, where = no_nodes(controlplane_137), namespace(controlplane_137)
+    client, nodes = no_nodes(controlplane_137), namespace(controlplane_137)
     make_nodes(client, [node(f"{case}-{end}") for case in CASES for end in ("fits", "over")])
     for case, (spec, status, _, _) in CASES.items():
         for end in ("fits", "over"):
-            assert place(client, where, f"{case}-{end}", f"{case}-{end}", spec)
+            assert place(client, nodes, f"{case}-{end}", f"{case}-{end}", spec)
             if status is not None:
-                client.patch_status("v1", "Pod", f"{case}-{end}", status, where)
-    usage = usage_of(client, where)
+                client.patch_status("v1", "Pod", f"{case}-{end}", status, nodes)
+    usage = usage_of(client, nodes)
     rooms = {room.name: room for room in usage.capacity().nodes}
     for case, (_, _, resource, taken) in CASES.items():
         room = rooms[f"{case}-fits"]
         assert (case, room.allocatable[resource]) == (case, ROOM[resource])
         assert (case, room.now.amounts[resource]) == (case, taken)
         left = room.allocatable[resource] - room.now.amounts[resource]
-        fits = place(client, where, f"{case}-exact", f"{case}-fits", probe(resource, left))
-        over = place(client, where, f"{case}-more", f"{case}-over", probe(resource, left + 1))
+        fits = place(client, nodes, f"{case}-exact", f"{case}-fits", probe(resource, left))
+        over = place(client, nodes, f"{case}-more", f"{case}-over", probe(resource, left + 1))
         assert (case, fits, over) == (case, True, False)
 
 
 def test_ports_with_host_network_are_host_ports(
     controlplane_137: ControlPlane, namespace: Namespaces, no_nodes: Fleets
 ) -> None:
-    client, where = no_nodes(controlplane_137), namespace(controlplane_137)
+    client, nodes = no_nodes(controlplane_137), namespace(controlplane_137)
     make_nodes(client, [node("n1")])
     listening = {**container("a", cpu="1"), "ports": [{"containerPort": 8080}]}
     beside = {**sidecar("s", cpu="1"), "ports": [{"containerPort": 9}]}
     spec = {"containers": [listening], "initContainers": [beside], "hostNetwork": True}
-    assert place(client, where, "first", "n1", spec)
-    (room,) = usage_of(client, where).capacity().nodes
+    assert place(client, nodes, "first", "n1", spec)
+    (room,) = usage_of(client, nodes).capacity().nodes
     assert room.now.host_ports == {HostPort(8080), HostPort(9)}
     for number, name in ((8080, "main"), (9, "side")):
         taken = {**container("a", cpu="1"), "ports": [{"containerPort": 1, "hostPort": number}]}
-        assert not place(client, where, name, "n1", {"containers": [taken]})
+        assert not place(client, nodes, name, "n1", {"containers": [taken]})
     free = {**container("a", cpu="1"), "ports": [{"containerPort": 8080}]}
-    assert place(client, where, "inside", "n1", {"containers": [free]})
+    assert place(client, nodes, "inside", "n1", {"containers": [free]})
 
 
-def test_anti_affinity_allows_one_pod_of_each_set_on_a_node(
+def test_anti_affinity_allows_one_pod_of_each_set_per_node(
     controlplane_137: ControlPlane, namespace: Namespaces, no_nodes: Fleets
 ) -> None:
     client, where = no_nodes(controlplane_137), namespace(controlplane_137)
@@ -192,7 +195,7 @@ def test_anti_affinity_allows_one_pod_of_each_set_on_a_node(
 
     assert [put("a", "0"), put("b", "0"), put("c", "1")] == [True, False, True]
     read = [model(POD, client.get("v1", "Pod", name, where)) for name in "abc"]
-    first, second, third = (one.needs.anti_affinity for one in read)
+    first, second, third = (item.needs.anti_affinity for item in read)
     assert len(first) == len(third) == 1
     assert first == second != third
     (room,) = usage_of(client, where).capacity().nodes
@@ -203,33 +206,33 @@ def test_term_matches_all_pods_with_these_labels_in_its_namespaces(
     controlplane_137: ControlPlane, namespace: Namespaces, no_nodes: Fleets
 ) -> None:
     """Both ways: who has the term stays away from who matches, and the other way round."""
-    client, where = no_nodes(controlplane_137), namespace(controlplane_137)
+    client, nodes = no_nodes(controlplane_137), namespace(controlplane_137)
     elsewhere = namespace(controlplane_137)
     make_nodes(client, [node(name) for name in ("n1", "n2")])
     selector = {"matchExpressions": [{"key": "app", "operator": "NotIn", "values": ["mine"]}]}
 
-    def spec(**more: Any) -> Json:
-        term = {"topologyKey": "kubernetes.io/hostname", "labelSelector": selector, **more}
+    def spec(**extra: Any) -> Json:
+        term = {"topologyKey": "kubernetes.io/hostname", "labelSelector": selector, **extra}
         rule = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
         return {"containers": [container("a", cpu="1")], "affinity": rule}
 
     plain = {"containers": [container("a", cpu="1")]}
     mine = {"app": "mine"}
     # It does not match itself: two share a node. A pod without labels matches NotIn.
-    assert place(client, where, "a", "n1", spec(), mine)
-    assert place(client, where, "b", "n1", spec(), mine)
-    assert not place(client, where, "c", "n1", plain)
+    assert place(client, nodes, "a", "n1", spec(), mine)
+    assert place(client, nodes, "b", "n1", spec(), mine)
+    assert not place(client, nodes, "c", "n1", plain)
     assert place(client, elsewhere, "d", "n1", plain)
     # All namespaces: the pod of the other one is in the way now, and the own are not.
-    assert not place(client, where, "e", "n1", spec(namespaceSelector={}), mine)
-    assert place(client, where, "f", "n2", spec(namespaces=[elsewhere]), mine)
+    assert not place(client, nodes, "e", "n1", spec(namespaceSelector={}), mine)
+    assert place(client, nodes, "f", "n2", spec(namespaces=[elsewhere]), mine)
     assert not place(client, elsewhere, "g", "n2", plain)
-    assert place(client, where, "h", "n2", plain)
-    usage = usage_of(client, where)
-    for found in client.list("v1", "Pod", elsewhere):
-        usage.put_pod(model(POD, found))
+    assert place(client, nodes, "h", "n2", plain)
+    usage = usage_of(client, nodes)
+    for result in client.list("v1", "Pod", elsewhere):
+        usage.put_pod(model(POD, result))
     first, second = usage.capacity().nodes
-    names = f"{where}/app notin (mine)", f"{elsewhere}/app notin (mine)"
+    names = f"{nodes}/app notin (mine)", f"{elsewhere}/app notin (mine)"
     every = "/app notin (mine) and namespaces with any labels"
     assert {term.name: count for term, count in first.now.anti_affinity.items()} == {names[0]: 2}
     assert {term.name: count for term, count in first.now.matched_terms.items()} == {

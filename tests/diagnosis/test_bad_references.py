@@ -37,8 +37,8 @@ from tests.gangs import assemble
 ELSEWHERE = "team-b"
 
 
-def uid(thing: Made) -> str:
-    return thing.meta.ref.uid
+def uid(item: Made) -> str:
+    return item.meta.ref.uid
 
 
 def graph_of(*objects: Made) -> OwnershipGraph:
@@ -48,15 +48,15 @@ def graph_of(*objects: Made) -> OwnershipGraph:
     return graph
 
 
-def owned_by(thing: Any, *owners: str) -> Any:
+def owned_by(item: Any, *owners: str) -> Any:
     """Return the object with these owner references, without a controller."""
-    return replace(thing, meta=replace(thing.meta, controller=None, owner_uids=owners))
+    return replace(item, meta=replace(item.meta, controller=None, owner_uids=owners))
 
 
-def controlled_by(thing: Any, of: Any) -> Any:
+def controlled_by(item: Any, of: Any) -> Any:
     ref = of.meta.ref
     controller = Controller(ref.group, ref.kind, ref.name, ref.uid)
-    return replace(thing, meta=replace(thing.meta, controller=controller, owner_uids=(ref.uid,)))
+    return replace(item, meta=replace(item.meta, controller=controller, owner_uids=(ref.uid,)))
 
 
 def judged(graph: OwnershipGraph, root: Any, *objects: Any) -> Verdict:
@@ -73,7 +73,7 @@ def judged(graph: OwnershipGraph, root: Any, *objects: Any) -> Verdict:
     return assess(facts)
 
 
-def words(verdict: Verdict) -> list[str]:
+def reference_messages(verdict: Verdict) -> list[str]:
     return [finding.message for finding in verdict.findings if finding.code == "odd-reference"]
 
 
@@ -82,7 +82,7 @@ JOBSET = a_jobset("run")
 PODS = pods_of(JOB, 2, on="n0")
 
 
-def test_one_that_names_itself_as_its_owner() -> None:
+def test_an_object_that_owns_itself_is_reported() -> None:
     jobset = controlled_by(JOBSET, JOBSET)
     objects: list[Made] = [jobset, JOB, *PODS]
     for order in permutations(objects[:3]):
@@ -95,10 +95,12 @@ def test_one_that_names_itself_as_its_owner() -> None:
         2,
         2,
     )
-    assert words(verdict) == ["JobSet run names itself as its owner, which says nothing."]
+    assert reference_messages(verdict) == [
+        "JobSet run names itself as its owner, which says nothing."
+    ]
 
 
-def test_a_ring_is_one_gang_with_each_pod_once() -> None:
+def test_an_ownership_cycle_is_one_gang_with_each_pod_once() -> None:
     first, other = a_jobset("a", uid="u1"), a_jobset("b", uid="u2")
     first, other = controlled_by(first, other), controlled_by(other, first)
     jobs = [*child_jobs(first), *child_jobs(other)]
@@ -113,10 +115,12 @@ def test_a_ring_is_one_gang_with_each_pod_once() -> None:
     assert sorted(member.ref.name for member in verdict.pods) == sorted(
         pod.meta.ref.name for pod in pods
     )
-    assert words(verdict) == ["Owner references form a ring: JobSet a is taken as the topmost."]
+    assert reference_messages(verdict) == [
+        "Owner references form a ring: JobSet a is taken as the topmost."
+    ]
 
 
-def test_an_owner_of_another_namespace_owns_nothing() -> None:
+def test_an_owner_of_another_namespace_owns_no_pods() -> None:
     """Kubernetes lets none own it (the garbage collector takes such an owner for gone)."""
     job = a_job("away", of=JOBSET, namespace=ELSEWHERE)
     pod = a_pod("away-0", of=JOB, namespace=ELSEWHERE, on="n0")
@@ -125,16 +129,16 @@ def test_an_owner_of_another_namespace_owns_nothing() -> None:
     assert set(graph.members(uid(JOBSET))) == {uid(JOBSET), uid(JOB), *map(uid, PODS)}
     assert graph.members(uid(pod)) == (uid(pod),)
     verdict = judged(graph, pod)
-    assert words(verdict) == [
+    assert reference_messages(verdict) == [
         "Pod away-0 names an owner of another namespace: none can own it, so it is a gang of its own."
     ]
     assert judged(graph, JOBSET, JOB, *PODS).members.desired == 2
-    assert words(judged(graph, JOBSET, JOB, *PODS)) == []
+    assert reference_messages(judged(graph, JOBSET, JOB, *PODS)) == []
     # Whichever comes last.
     assert graph_of(pod, job, *PODS, JOB, JOBSET).roots() == graph.roots()
 
 
-def test_what_goes_elsewhere_touches_both() -> None:
+def test_a_move_to_another_namespace_touches_both_gangs() -> None:
     graph = graph_of(JOBSET, JOB, *PODS)
     away = replace(JOB, meta=replace(JOB.meta, ref=replace(JOB.meta.ref, namespace=ELSEWHERE)))
     assert graph.put(away) >= {uid(JOBSET), uid(JOB)}
@@ -143,7 +147,7 @@ def test_what_goes_elsewhere_touches_both() -> None:
     assert graph.roots() == {uid(JOBSET)}
 
 
-def test_groups_holds_and_entries_of_another_namespace_belong_to_nobody_here() -> None:
+def test_groups_holds_and_entries_of_another_namespace_are_not_attached() -> None:
     group = a_group("ring", quorum=2, of=JOB, namespace=ELSEWHERE)
     hold = a_hold(JOB, namespace=ELSEWHERE)
     entry = an_entry(JOBSET, namespace=ELSEWHERE)
@@ -154,7 +158,7 @@ def test_groups_holds_and_entries_of_another_namespace_belong_to_nobody_here() -
     assert set(graph.members(uid(JOBSET))) == {uid(JOBSET), uid(JOB)}
 
 
-def test_of_two_that_claim_control_one_has_it() -> None:
+def test_the_valid_controller_of_two_owns_the_pod() -> None:
     """The API server refuses it (only one reference can have controller set to true); a bad one might not."""
     first, second = a_job("first"), a_job("second")
     references = [
@@ -188,7 +192,7 @@ def test_any_reference_to_a_known_owner_counts_where_no_controller_is_known(
     assert (state.created, state.ready) == (2, 2)
 
 
-def test_of_two_owners_that_do_not_control_it_the_first_known_counts() -> None:
+def test_the_first_known_owner_of_two_non_controllers_counts() -> None:
     first, second = a_job("first"), a_job("second")
     pod = owned_by(a_pod("p"), uid(first), uid(second))
     graph = graph_of(second, pod)
@@ -209,14 +213,14 @@ def test_two_owners_of_one_tree_are_one_gang() -> None:
     assert set(graph.members("t1")) == {"t1", uid(jobset), uid(job), *map(uid, PODS)}
 
 
-def test_a_label_that_names_what_is_not_there() -> None:
+def test_a_label_that_names_a_missing_object() -> None:
     labels = {"leaderworkerset.sigs.k8s.io/name": "serve"}
     pod = a_pod(
         "serve-0", of=Controller("apps", "StatefulSet", "serve", "s"), labels=labels, on="n0"
     )
     verdict = judged(graph_of(pod), pod)
     assert verdict.finding.code == "running"
-    assert words(verdict) == [
+    assert reference_messages(verdict) == [
         "Pod serve-0 is labelled as one of LeaderWorkerSet serve, which is not known."
     ]
 
@@ -240,16 +244,16 @@ def test_five_thousand_children() -> None:
 RING = Controller("example.com", "RingRun", "train", "uid-run")
 
 
-def unread(root: Made, *others: Made) -> tuple[str, ...]:
-    return unread_owners(assemble(root, others, now=NOW))  # type: ignore[arg-type]
+def unread(root: Made, *rest: Made) -> tuple[str, ...]:
+    return unread_owners(assemble(root, rest, now=NOW))  # type: ignore[arg-type]
 
 
-def test_an_owner_of_a_kind_that_nobody_reads_is_named() -> None:
+def test_an_owner_of_an_unsupported_kind_is_named() -> None:
     job = a_job("train", of=RING)
     assert unread(job, *pods_of(job, 2)) == ("RingRun/train",)
 
 
-def test_so_is_what_makes_the_pods_of_a_group_that_nobody_owns() -> None:
+def test_the_creator_of_an_unowned_group_is_named() -> None:
     group = a_group("ring", quorum=2)
     pods = [a_pod(f"train-{number}", of=RING, group=group) for number in range(2)]
     assert unread(group, *pods) == ("RingRun/train",)
@@ -264,6 +268,6 @@ def test_owners_that_are_known_are_not_named() -> None:
     assert unread(run, *pods_of(run, 1)) == ()
 
 
-def test_nor_is_the_group_that_owns_another() -> None:
+def test_a_group_that_owns_another_group_is_not_reported() -> None:
     tree, leaf = a_composite("tree"), a_group("leaf", quorum=1)
     assert unread(tree, controlled_by(leaf, tree)) == ()

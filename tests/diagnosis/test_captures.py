@@ -1,6 +1,6 @@
 """Verdicts on states that real control planes were brought into.
 
-The expectations are what a person on call should read about a state of that name (state_list in
+The expectations are the expected message for the on-call engineer in that state (state_list in
 tests/controlplane). The numbers are those of its creation.
 """
 
@@ -133,7 +133,7 @@ def _cases() -> list[tuple[str, tuple[str, str, int, int, int, int]]]:
 
 
 @pytest.mark.parametrize(("key", "expected"), _cases(), ids=lambda value: str(value))
-def test_a_real_state_has_one_gang_its_code_and_its_numbers(
+def test_a_captured_state_has_one_gang_with_its_code_and_numbers(
     key: str, expected: tuple[str, str, int, int, int, int]
 ) -> None:
     gang, code, *numbers = expected
@@ -177,7 +177,7 @@ def test_silence_that_lasts_on_1_35(state: str) -> None:
 
 
 @pytest.mark.parametrize("state", PLACEMENT_ON_1_35)
-def test_why_no_room_is_found_on_1_35(state: str) -> None:
+def test_the_shortage_on_kubernetes_135_is_explained(state: str) -> None:
     gang, code, text = PLACEMENT_ON_1_35[state]
     finding = verdicts(FILES[f"1.35/{state}"], with_room=True)[gang].finding
     assert finding.code == code
@@ -185,7 +185,7 @@ def test_why_no_room_is_found_on_1_35(state: str) -> None:
 
 
 @pytest.mark.parametrize("state", ["workload-at-the-gate", "workload-gate-timeout"])
-def test_what_members_at_the_gate_keep_is_said(state: str) -> None:
+def test_capacity_kept_by_gated_members_is_mentioned(state: str) -> None:
     """Four of six fit and keep the four nodes, which look empty to everybody else."""
     verdict = verdicts(FILES[f"1.35/{state}"], with_room=True)["Workload/ring"]
     evidence = verdict.finding.evidence
@@ -199,7 +199,7 @@ def test_what_members_at_the_gate_keep_is_said(state: str) -> None:
     assert sum(pod.label == "at the gate" for pod in verdict.pods) == 4
 
 
-def test_replicas_of_one_entry_are_gangs_apart() -> None:
+def test_replicas_of_one_entry_are_separate_gangs() -> None:
     result = verdicts(FILES["1.35/workload-of-two-jobs"])
     assert set(result) == {"Job/train-0", "Job/train-1"}
     assert result["Job/train-0"].finding.code == "running"
@@ -213,7 +213,7 @@ def test_a_preempting_gang_and_its_victim_are_two() -> None:
     assert result["Job/urgent"].members.scheduled == 0
 
 
-def test_pods_of_nobody_are_gangs_of_one() -> None:
+def test_pods_without_an_owner_are_gangs_of_one() -> None:
     result = verdicts(FILES["plain/pods-partly-placed"])
     assert set(result) == {f"Pod/worker-{index}" for index in range(6)}
     assert [verdict.members.desired for verdict in result.values()] == [1] * 6

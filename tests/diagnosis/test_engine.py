@@ -49,12 +49,12 @@ def gang(root: Made, *objects: Made, **fields: Any) -> Gang:
 def rules(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     """Put other rules in the place of those of the registry."""
 
-    def use(*found: GangRule | UnitRule) -> None:
+    def use(*result: GangRule | UnitRule) -> None:
         monkeypatch.setattr(
-            reasons, "gang_rules", lambda: tuple(r for r in found if isinstance(r, GangRule))
+            reasons, "gang_rules", lambda: tuple(r for r in result if isinstance(r, GangRule))
         )
         monkeypatch.setattr(
-            reasons, "unit_rules", lambda: tuple(r for r in found if isinstance(r, UnitRule))
+            reasons, "unit_rules", lambda: tuple(r for r in result if isinstance(r, UnitRule))
         )
 
     return use
@@ -81,10 +81,10 @@ A, B, C = "run-a-0", "run-b-0", "run-c-0"
         ({A: "running", B: "waiting", C: "blocked"}, [C, B, ""]),
         ({A: "degraded", B: "failed", C: "blocked"}, [B, C, A]),
         ({A: "suspended", B: "starting", C: "running"}, [B, A, ""]),
-        # What is not known is worse than all that goes well, better than what is known to be bad.
+        # Unknown ranks above good states and below known bad states.
         ({A: "starting", B: "unknown", C: "waiting"}, [C, B, A]),
         ({A: "running", B: "unknown", C: "suspended"}, [B, C, ""]),
-        # A symptom loses against any other that waits or worse, not against what goes well.
+        # A symptom ranks below any waiting or worse finding, but above good states.
         ({A: "symptom", B: "waiting", C: "starting"}, [B, A, C]),
         ({A: "blocked symptom", B: "waiting", C: "running"}, [B, A, ""]),
         ({A: "symptom", B: "starting", C: "running"}, [A, B, ""]),
@@ -92,7 +92,7 @@ A, B, C = "run-a-0", "run-b-0", "run-c-0"
         ({A: "waiting", B: "waiting", C: "waiting"}, [A, B, C]),
     ],
 )
-def test_ranking(rules: Any, found: dict[str, str], order: list[str]) -> None:
+def test_findings_are_ranked(rules: Any, found: dict[str, str], order: list[str]) -> None:
     findings = {}
     for name, word in found.items():
         health = Health(word.split()[0]) if not word.startswith("symptom") else Health.WAITING
@@ -121,7 +121,7 @@ def test_ties_go_to_the_larger_request_accelerators_first(rules: Any) -> None:
     ]
 
 
-def test_the_first_gang_rule_that_finds_something_decides_alone(rules: Any) -> None:
+def test_the_first_gang_rule_with_a_finding_decides_alone(rules: Any) -> None:
     def gang_rule(code: str, finding: Finding | None) -> GangRule:
         return GangRule(code, Stage.RUN, code, 1, lambda facts: finding)
 
@@ -149,7 +149,7 @@ def test_a_lost_member_shows_next_why_it_does_not_come_back(rules: Any) -> None:
 
 
 @pytest.mark.parametrize(("own", "told"), [((), ("Uncordon.",)), (("Mend it.",), ("Mend it.",))])
-def test_the_next_step_of_a_loss_is_what_brings_the_member_back(
+def test_the_next_step_of_a_loss_restores_the_member(
     rules: Any, own: tuple[str, ...], told: tuple[str, ...]
 ) -> None:
     lost = a_finding("lost-members", Health.DEGRADED, A, stage=Stage.RUN, advice=own)
@@ -159,14 +159,14 @@ def test_the_next_step_of_a_loss_is_what_brings_the_member_back(
     assert (finding.code, finding.advice_texts) == ("lost-members", told)
 
 
-def test_what_a_lost_member_does_at_the_stage_run_is_no_reason(rules: Any) -> None:
+def test_the_running_stage_of_a_lost_member_is_no_cause(rules: Any) -> None:
     lost = a_finding("lost-members", Health.DEGRADED, "train", stage=Stage.RUN)
     below = a_finding("below-size", Health.DEGRADED, "train", stage=Stage.RUN)
     rules(says({"train": lost}, "lost-members", overrides=True), says({"train": below}))
     assert assess(gang(a_job())).findings == (lost,)
 
 
-def test_a_rule_that_crashes_is_told_and_the_others_are_asked(rules: Any) -> None:
+def test_a_crashed_rule_is_reported_and_the_other_rules_run(rules: Any) -> None:
     rules(
         GangRule("failed", Stage.RUN, "Failed", 1, breaks),
         UnitRule("image-pull", Stage.START, "Image", 1, breaks),
@@ -185,7 +185,7 @@ def test_a_rule_that_crashes_is_told_and_the_others_are_asked(rules: Any) -> Non
     assert verdict.members.ready == 2
 
 
-def test_a_crash_hides_nothing_that_is_known_to_be_bad(rules: Any) -> None:
+def test_a_crashed_rule_hides_no_known_problem(rules: Any) -> None:
     rules(
         UnitRule("image-pull", Stage.START, "Image", 1, breaks),
         says({"train": a_finding("insufficient-resources", Health.WAITING, "train")}),
@@ -200,7 +200,7 @@ def test_a_unit_that_no_rule_knows_is_not_called_healthy(rules: Any) -> None:
     assert "train" in finding.message
 
 
-def test_running_units_are_told_in_one_sentence() -> None:
+def test_running_units_share_a_sentence() -> None:
     jobset = a_jobset("run", a_role("driver", pods=1), a_role("workers", jobs=2, pods=3))
     jobs = child_jobs(jobset)
     pods = [pod for job in jobs for pod in pods_of(job, job.desired, on="n0")]
@@ -210,7 +210,7 @@ def test_running_units_are_told_in_one_sentence() -> None:
     assert len(verdict.findings) == 1
 
 
-def test_jobs_that_are_suspended_are_told_once_and_only_when_the_rest_runs() -> None:
+def test_suspended_jobs_are_reported_once_if_the_rest_runs() -> None:
     jobset = a_jobset("trio", a_role("w", jobs=3, pods=2))
     first, second, third = child_jobs(jobset)
     held = [replace(job, suspended=True) for job in (first, second)]
@@ -284,7 +284,9 @@ def test_jobs_are_shown_with_their_nodes_and_finding(rules: Any) -> None:
         ),
     ],
 )
-def test_member_squares(fields: dict[str, Any], state: Health, label: str, reason: str) -> None:
+def test_member_squares_have_state_label_and_reason(
+    fields: dict[str, Any], state: Health, label: str, reason: str
+) -> None:
     job = a_job(pods=1)
     nodes = {"n0": a_node("n0"), "sick": a_node("sick", ready=None)}
     (square,) = assess(gang(job, a_pod("p", of=job, **fields), nodes=nodes)).pods
@@ -292,7 +294,7 @@ def test_member_squares(fields: dict[str, Any], state: Health, label: str, reaso
     assert square.job == "train"
 
 
-def test_a_replaced_pod_says_so() -> None:
+def test_a_replaced_pod_is_labelled() -> None:
     job = a_job(pods=1)
     old = a_pod("old", of=job, index=0, phase="Failed", reason="Evicted")
     squares = assess(gang(job, old, a_pod("new", of=job, index=0, on="n0"))).pods
@@ -316,7 +318,7 @@ def _ended(code: int, **fields: Any) -> Any:
             {"on": "n0", "ready": False, "scheduled": a_condition("PodScheduled", since=ago(600))},
             *(ago(60), 0, "", None),
         ),
-        # The scheduler has said nothing: since it was made.
+        # The scheduler has not reported yet, so the time is the creation of the pod.
         ({}, ago(600), 0, "", None),
         # Asked to go 7 s ago: deletionTimestamp is the end of the 30 s that it has.
         ({"on": "n0", "deleting_since": ago(-23), "grace_seconds": 30}, ago(7), 0, "", None),
@@ -349,7 +351,7 @@ def _ended(code: int, **fields: Any) -> Any:
         ),
     ],
 )
-def test_a_member_says_since_when_and_how_its_container_ended(
+def test_a_member_shows_when_and_how_its_container_ended(
     fields: dict[str, Any],
     since: datetime,
     restarts: int,

@@ -73,12 +73,12 @@ def test_members_that_wait_are_placed_before_the_rules_look(
     )
 
 
-def test_nobody_waits_nothing_is_worked_out(seen: list[PlacementResult | None]) -> None:
+def test_placement_is_not_computed_without_waiting_pods(seen: list[PlacementResult | None]) -> None:
     assert assess(gang(*pods_of(JOB, 3, on="n0"))).fit == ()
     assert set(seen) == {None}
 
 
-def test_nodes_that_cannot_be_seen_give_a_row_that_says_so(
+def test_unobserved_nodes_are_reported_in_a_row(
     seen: list[PlacementResult | None],
 ) -> None:
     verdict = assess(gang(*pods_of(JOB, 3), room=ClusterCapacity(why="nodes: forbidden")))
@@ -98,7 +98,7 @@ def _never(unit: Unit) -> PlacementResult | None:
     raise AssertionError(unit.name)
 
 
-def test_a_defect_in_the_arithmetic_is_told_and_the_rules_are_asked_all_the_same(
+def test_a_defect_in_placement_is_reported_and_the_rules_run(
     seen: list[PlacementResult | None],
 ) -> None:
     breaks: Callable[[Unit], PlacementResult | None] = _never

@@ -24,11 +24,11 @@ def fact(name: str, namespace: str = "team-a") -> Evidence:
 
 
 def test_a_short_finding_is_left_as_it_is() -> None:
-    one = finding("It waits.", *(fact(f"j{index}") for index in range(MAX_EVIDENCE)))
-    assert bounded_finding(one, "team-a") is one
+    item = finding("It waits.", *(fact(f"j{index}") for index in range(MAX_EVIDENCE)))
+    assert bounded_finding(item, "team-a") is item
 
 
-def test_evidence_is_counted_beyond_the_bound_and_what_hides_names_is_kept() -> None:
+def test_evidence_beyond_the_limit_is_counted_and_hidden_names_are_kept() -> None:
     """A viewer who may not see `beta` and nodes is not told them: redaction reads the references."""
     foreign = [fact(f"v{index}", "beta") for index in range(60)] + [fact("node-1", "")]
     own = [fact(f"j{index}") for index in range(80)]
@@ -38,7 +38,7 @@ def test_evidence_is_counted_beyond_the_bound_and_what_hides_names_is_kept() -> 
     assert (evidence[-1].label, evidence[-1].value) == ("not shown", "30 more like these")
 
 
-def test_a_long_text_ends_with_a_whole_word_and_its_rest_is_counted() -> None:
+def test_a_long_text_is_cut_after_a_word_and_the_rest_counted() -> None:
     text = "x" * 3_990 + " beta/secret-job is in the way"
     assert cut_text(text) == "x" * 3_990 + "… (30 more characters)"
     assert cut_text("y" * 5_000) == "… (5,000 more characters)"
@@ -53,5 +53,5 @@ def test_further_findings_are_counted() -> None:
     )
 
 
-def test_the_first_finding_is_always_told() -> None:
+def test_the_first_finding_is_always_included() -> None:
     assert len(first_findings([finding("x" * 500_000)])) == 1

@@ -53,25 +53,25 @@ def mode_of(root: Made, *objects: Made, **fields: Any) -> GangMode | None:
     return gang_mode_of(facts, units_of(facts))
 
 
-def told(mode: GangMode | None) -> tuple[str, str, bool]:
+def mode_summary(mode: GangMode | None) -> tuple[str, str, bool]:
     assert mode is not None
     return mode.mode, mode.reason, mode.differs
 
 
-def test_one_group_of_all_jobs() -> None:
+def test_all_jobs_share_a_group() -> None:
     jobset = training(GangForm.WHOLE)
     ring = a_group("ring", quorum=7, of=jobset)
     mode = grouped(jobset, ring, ring, ring)
-    assert told(mode) == ("whole", "All its Jobs are one gang of 7 pods.", False)
+    assert mode_summary(mode) == ("whole", "All its Jobs are one gang of 7 pods.", False)
     assert mode is not None
     assert (mode.label, mode.asked) == ("One gang", ASKED)
 
 
-def test_one_group_of_all_jobs_that_can_do_with_less() -> None:
+def test_all_jobs_share_a_group_with_a_smaller_quorum() -> None:
     jobset = training(GangForm.WHOLE)
     ring = a_group("ring", quorum=5, of=jobset)
     reason = "All its Jobs are one gang of 7 pods, of which 5 are enough."
-    assert told(grouped(jobset, ring, ring, ring))[1] == reason
+    assert mode_summary(grouped(jobset, ring, ring, ring))[1] == reason
 
 
 def test_a_group_of_each_replicated_job() -> None:
@@ -79,50 +79,48 @@ def test_a_group_of_each_replicated_job() -> None:
     first, other = a_group("one", quorum=1, of=jobset), a_group("other", quorum=6, of=jobset)
     mode = grouped(jobset, first, other, other)
     reason = "Each ReplicatedJob is a gang of its own: driver (1 pod) and workers (6 pods)."
-    assert told(mode) == ("per-role", reason, False)
+    assert mode_summary(mode) == ("per-role", reason, False)
     assert mode is not None
     assert mode.label == "A gang per ReplicatedJob"
 
 
-def test_a_group_that_each_job_made_for_itself() -> None:
+def test_each_job_has_created_its_own_group() -> None:
     jobset = training()
     objects = [
         a_group(f"g-{job.meta.ref.name}", quorum=job.desired, of=job) for job in child_jobs(jobset)
     ]
-    assert told(grouped(jobset, *objects)) == (
+    assert mode_summary(grouped(jobset, *objects)) == (
         "per-job",
         "Each of its 3 Jobs is a gang of its own.",
         False,
     )
 
 
-def test_groups_of_single_jobs_are_of_jobs_where_jobs_made_them_although_roles_have_one_each() -> (
-    None
-):
+def test_groups_created_by_jobs_are_per_job_for_roles_of_one_job() -> None:
     jobset = a_jobset("run", a_role("a", pods=2), a_role("b", pods=2))
     of_jobs = [a_group(f"g-{job.meta.ref.name}", quorum=2, of=job) for job in child_jobs(jobset)]
     of_roles = [
         a_group(f"g-{job.meta.ref.name}", quorum=2, of=jobset) for job in child_jobs(jobset)
     ]
-    assert told(grouped(jobset, *of_jobs))[:2] == (
+    assert mode_summary(grouped(jobset, *of_jobs))[:2] == (
         "per-job",
         "Each of its 2 Jobs is a gang of its own (2 pods).",
     )
-    assert told(grouped(jobset, *of_roles))[0] == "per-role"
+    assert mode_summary(grouped(jobset, *of_roles))[0] == "per-role"
 
 
-def test_asked_for_one_gang_and_each_job_has_its_own() -> None:
+def test_a_single_gang_was_requested_and_each_job_has_its_own() -> None:
     jobset = training(GangForm.WHOLE)
     objects = [
         a_group(f"g-{job.meta.ref.name}", quorum=job.desired, of=job) for job in child_jobs(jobset)
     ]
-    assert told(grouped(jobset, *objects))[::2] == ("per-job", True)
+    assert mode_summary(grouped(jobset, *objects))[::2] == ("per-job", True)
 
 
-def test_some_in_a_gang_and_the_rest_pod_by_pod() -> None:
+def test_some_jobs_are_in_a_gang_and_the_rest_is_scheduled_pod_by_pod() -> None:
     jobset = training(GangForm.CUSTOM)
     workers = a_group("workers", quorum=6, of=jobset)
-    assert told(grouped(jobset, None, workers, workers)) == (
+    assert mode_summary(grouped(jobset, None, workers, workers)) == (
         "custom",
         "1 gang: workers (6 pods); driver pod by pod.",
         False,
@@ -133,43 +131,46 @@ def test_a_group_that_spans_some_replicated_jobs() -> None:
     roles = a_role("init", pods=1), a_role("leader", pods=1), a_role("workers", jobs=2, pods=2)
     jobset = a_jobset("run", *roles)
     alone, together = a_group("a", quorum=1, of=jobset), a_group("b", quorum=5, of=jobset)
-    assert told(grouped(jobset, alone, together, together, together))[:2] == (
+    assert mode_summary(grouped(jobset, alone, together, together, together))[:2] == (
         "custom",
         "2 gangs: init (1 pod); leader and workers (5 pods).",
     )
 
 
 def test_no_group_at_all() -> None:
-    assert told(grouped(training(), None, None, None)) == (
+    assert mode_summary(grouped(training(), None, None, None)) == (
         "pod-by-pod",
         "Its pods are scheduled one by one.",
         False,
     )
 
 
-def test_no_group_at_all_although_a_gang_was_asked_for() -> None:
-    assert told(grouped(training(GangForm.WHOLE), None, None, None))[::2] == ("pod-by-pod", True)
+def test_a_requested_gang_has_no_group() -> None:
+    assert mode_summary(grouped(training(GangForm.WHOLE), None, None, None))[::2] == (
+        "pod-by-pod",
+        True,
+    )
 
 
 def test_basic_groups_are_no_gang() -> None:
     jobset = training()
     loose = a_group("loose", of=jobset)
-    assert told(grouped(jobset, loose, loose, loose))[:2] == (
+    assert mode_summary(grouped(jobset, loose, loose, loose))[:2] == (
         "pod-by-pod",
         "Its pods are scheduled one by one in groups without a quorum.",
     )
 
 
-def test_groups_that_cannot_be_read_tell_nothing() -> None:
+def test_unreadable_groups_have_no_mode() -> None:
     mode = grouped(training(GangForm.WHOLE), None, None, None, groups_unobserved=True)
-    assert told(mode)[::2] == ("unknown", False)
+    assert mode_summary(mode)[::2] == ("unknown", False)
 
 
-def test_a_group_that_does_not_exist_tells_nothing() -> None:
+def test_a_missing_group_has_no_mode() -> None:
     jobset = training()
     jobs = child_jobs(jobset)
     pods = [pod for job in jobs for pod in pods_of(job, job.desired, group="gone")]
-    assert told(mode_of(jobset, *jobs, *pods)) == (
+    assert mode_summary(mode_of(jobset, *jobs, *pods)) == (
         "unknown",
         "Its pods name group gone, which does not exist.",
         False,
@@ -178,7 +179,7 @@ def test_a_group_that_does_not_exist_tells_nothing() -> None:
 
 def test_a_suspended_jobset_has_neither_gang_nor_pods() -> None:
     jobset = training(GangForm.WHOLE, suspended=True)
-    assert told(mode_of(jobset, *child_jobs(jobset, suspended=True))) == (
+    assert mode_summary(mode_of(jobset, *child_jobs(jobset, suspended=True))) == (
         "unknown",
         "It has no gang and no pods now.",
         False,
@@ -186,7 +187,7 @@ def test_a_suspended_jobset_has_neither_gang_nor_pods() -> None:
 
 
 @pytest.mark.parametrize("root", [a_job("train", pods=2)])
-def test_what_makes_no_jobs_has_no_such_mode(root: Owner) -> None:
+def test_owners_without_jobs_have_no_mode(root: Owner) -> None:
     assert mode_of(root, *pods_of(root, 2)) is None
 
 

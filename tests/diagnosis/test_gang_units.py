@@ -42,8 +42,8 @@ def the_units(*objects: Any, **fields: Any) -> dict[str, Unit]:
     return {unit.name: unit for unit in units_of(gang(*objects, **fields))}
 
 
-def names(things: Any) -> list[str]:
-    return [obj.meta.ref.name for obj in things]
+def names(items: Any) -> list[str]:
+    return [obj.meta.ref.name for obj in items]
 
 
 # Units
@@ -57,7 +57,7 @@ def test_a_standalone_job_is_its_own_unit() -> None:
     assert len(unit.pods) == 4
 
 
-def test_each_child_job_is_a_unit_when_there_are_no_groups() -> None:
+def test_each_child_job_is_a_unit_without_groups() -> None:
     jobset = a_jobset("run", a_role("driver", pods=1), a_role("workers", jobs=11, pods=2))
     jobs = child_jobs(jobset)
     units = the_units(jobset, *jobs, *pods_of(jobs[0], 1))
@@ -68,7 +68,7 @@ def test_each_child_job_is_a_unit_when_there_are_no_groups() -> None:
     assert units["run-workers-3"].roles == (jobset.roles[1],)
 
 
-def test_missing_child_jobs_of_a_part_are_one_unit() -> None:
+def test_missing_child_jobs_of_a_role_are_one_unit() -> None:
     jobset = a_jobset("run", a_role("driver", pods=1), a_role("workers", jobs=3, pods=2))
     driver = child_jobs(jobset)[0]
     units = the_units(jobset, driver)
@@ -85,7 +85,7 @@ def test_a_single_missing_job_is_called_by_its_name() -> None:
     assert units["run-workers-1"].missing_jobs == ("run-workers-1",)
 
 
-def test_the_group_of_one_job_is_called_by_the_jobs_name() -> None:
+def test_the_group_of_one_job_has_the_name_of_the_job() -> None:
     """1.36 makes one PodGroup for each child Job."""
     jobset = a_jobset("run", a_role(jobs=2))
     jobs = child_jobs(jobset)
@@ -95,26 +95,26 @@ def test_the_group_of_one_job_is_called_by_the_jobs_name() -> None:
     ]
     units = the_units(jobset, *jobs, *groups, *pods)
     assert list(units) == ["run-workers-0", "run-workers-1"]
-    one = units["run-workers-1"]
-    assert (one.noun, one.quorum, one.desired, one.group) == ("Job", 2, 2, groups[1])
-    assert one.group_name == "run-workers-1-5f-pgt"
+    item = units["run-workers-1"]
+    assert (item.noun, item.quorum, item.desired, item.group) == ("Job", 2, 2, groups[1])
+    assert item.group_name == "run-workers-1-5f-pgt"
 
 
-def test_a_group_made_for_a_job_is_its_unit_before_there_are_pods() -> None:
+def test_a_group_of_a_job_is_its_unit_before_there_are_pods() -> None:
     job = a_job("train", pods=3)
     group = a_group("train-5f", of=job, quorum=3)
     (unit,) = the_units(job, group).values()
     assert (unit.name, unit.quorum, unit.group_name) == ("train", 3, "train-5f")
 
 
-def test_pods_tell_that_a_job_is_not_in_its_group() -> None:
+def test_pods_show_that_a_job_is_not_in_its_group() -> None:
     """The Job controller fell back: a group exists, but the pods do not name it."""
     job = a_job("train", pods=2)
     (unit,) = the_units(job, a_group("train-5f", of=job, quorum=2), *pods_of(job, 2)).values()
     assert (unit.noun, unit.quorum, unit.group) == ("Job", None, None)
 
 
-def test_a_group_over_several_jobs_is_one_unit_with_the_missing_ones() -> None:
+def test_a_group_of_several_jobs_is_one_unit_with_the_missing_jobs() -> None:
     jobset = a_jobset(
         "run",
         a_role("driver", pods=1, group_name="all"),
@@ -152,13 +152,13 @@ def test_an_unknown_policy_gives_no_quorum_either() -> None:
     assert (unit.quorum, unit.group) == (None, group)
 
 
-def test_a_group_that_pods_name_and_that_is_not_there() -> None:
+def test_a_missing_group_that_pods_name() -> None:
     job = a_job("stray", group_name="lost")
     (unit,) = the_units(job, *pods_of(job, 2)).values()
     assert (unit.name, unit.group, unit.group_name, unit.quorum) == ("stray", None, "lost", None)
 
 
-def test_a_dropped_scheduling_group_leaves_the_job_alone() -> None:
+def test_a_dropped_scheduling_group_makes_the_job_a_unit() -> None:
     """The template names a group and the API server dropped the field from the pods."""
     job = a_job("hopeful", group_name="pg")
     (unit,) = the_units(job, *pods_of(job, 2, group="")).values()
@@ -179,7 +179,7 @@ def test_strangers_of_a_shared_group() -> None:
     assert (unit.name, unit.desired, unit.quorum) == ("shared", 2, 4)
 
 
-def test_a_suspended_child_job_is_held_and_wants_nothing() -> None:
+def test_a_suspended_child_job_is_held_and_needs_no_pods() -> None:
     jobset = a_jobset("trio", a_role("w", jobs=3))
     first, second, third = child_jobs(jobset)
     second = a_job("trio-w-1", of=jobset, suspended=True, role_name="w", attempt="0")
@@ -190,7 +190,7 @@ def test_a_suspended_child_job_is_held_and_wants_nothing() -> None:
     assert count_members(facts, result.values()).desired == 6
 
 
-def test_a_suspended_owner_holds_nothing_back_itself() -> None:
+def test_a_suspended_owner_is_not_a_held_job() -> None:
     jobset = a_jobset("run", suspended=True)
     facts = gang(jobset, *child_jobs(jobset, suspended=True))
     members = count_members(facts, units_of(facts))
@@ -203,7 +203,7 @@ def test_an_owner_without_jobs_is_one_unit() -> None:
     assert (unit.name, unit.noun, unit.desired) == ("none", "JobSet", 0)
 
 
-def test_pods_that_the_owner_makes_itself_are_a_unit_beside_its_jobs() -> None:
+def test_pods_of_the_owner_are_a_unit_next_to_its_jobs() -> None:
     """MPIJob: the launcher is a Job, the workers are pods of the MPIJob (observed, v0.8.0)."""
     mpi = Owner(meta=a_meta("kubeflow.org", "MPIJob", "run"), desired=4)
     launcher = a_job("run-launcher", of=mpi, pods=1)
@@ -239,15 +239,15 @@ def test_events_go_to_their_unit_and_those_of_the_owner_to_all() -> None:
 # Bare roots
 
 
-def test_a_bare_group_asks_for_the_pods_that_exist_at_least_its_quorum() -> None:
+def test_a_bare_group_desires_its_existing_pods_or_its_quorum() -> None:
     group = a_group("half", quorum=4)
     pods = [a_pod(f"m-{index}", group="half") for index in range(2)]
     facts = gang(group, *pods)
     (unit,) = units_of(facts)
     assert (facts.owner.desired, unit.desired, unit.quorum) == (4, 4, 4)
     assert (unit.name, unit.noun, unit.group) == ("half", "group", group)
-    more = [a_pod(f"m-{index}", group="half") for index in range(6)]
-    assert gang(group, *more).owner.desired == 6
+    extra = [a_pod(f"m-{index}", group="half") for index in range(6)]
+    assert gang(group, *extra).owner.desired == 6
 
 
 def test_pods_of_other_gangs_count_towards_the_quorum_of_a_bare_group() -> None:
@@ -274,14 +274,14 @@ def test_each_group_of_a_composite_is_a_unit() -> None:
     assert (members.desired, members.quorum, members.created) == (5, 4, 4)
 
 
-def test_a_bare_workload_asks_for_the_quorums_of_its_templates() -> None:
+def test_a_bare_workload_desires_the_quorums_of_its_templates() -> None:
     facts = gang(a_workload("plan", quorum=4))
     (unit,) = units_of(facts)
     assert (facts.owner.desired, unit.noun, unit.quorum) == (4, "Workload", None)
     assert names(facts.workloads) == ["plan"]
 
 
-def test_a_bare_pod_asks_for_itself() -> None:
+def test_a_bare_pod_desires_one_pod() -> None:
     facts = gang(a_pod("lone", requests=requests(gpu="8")))
     (unit,) = units_of(facts)
     assert (facts.owner.desired, unit.noun, unit.name, unit.desired) == (1, "Pod", "lone", 1)
@@ -302,7 +302,7 @@ def test_a_bare_pod_whose_group_is_missing() -> None:
         (["Succeeded"], None),  # the quorum is two: one has not come yet
     ],
 )
-def test_a_bare_group_ends_when_all_its_pods_have(
+def test_a_bare_group_finishes_with_all_its_pods(
     phases: list[str], outcome: Outcome | None
 ) -> None:
     pods = [a_pod(f"m-{n}", group="ring", phase=phase) for n, phase in enumerate(phases)]
@@ -367,14 +367,14 @@ def test_a_failed_pod_that_was_not_replaced_is_a_created_member() -> None:
     assert (members.created, members.scheduled, members.ready, members.failed) == (2, 1, 1, 1)
 
 
-def test_of_two_failed_pods_of_an_index_one_is_the_member() -> None:
+def test_the_newer_of_two_failed_pods_of_an_index_is_the_member() -> None:
     job = a_job("train", pods=1)
     pods = [a_pod(name, of=job, index=0, phase="Failed") for name in "ab"]
     members = members_of(job, *pods)
     assert (members.created, members.failed) == (1, 2)
 
 
-def test_a_terminating_pod_makes_room_for_its_replacement() -> None:
+def test_a_terminating_pod_yields_to_its_replacement() -> None:
     job = a_job("train", pods=1)
     old = a_pod("old", of=job, index=0, on="n0", deleting_since=ago(5))
     assert members_of(job, old).created == 1

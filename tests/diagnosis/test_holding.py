@@ -43,15 +43,15 @@ def verdict(*objects: Owner | Pod | Hold | QueueEntry, **owner: Any) -> Verdict:
     )
 
 
-def job(found: Verdict, name: str = "run-workers-1") -> JobState:
-    return next(item for item in found.jobs if item.ref.name == name)
+def job(result: Verdict, name: str = "run-workers-1") -> JobState:
+    return next(item for item in result.jobs if item.ref.name == name)
 
 
-def idle(found: Verdict) -> list[str]:
-    return [item.value for item in found.finding.evidence if item.label == "Hold without effect"]
+def idle(result: Verdict) -> list[str]:
+    return [item.value for item in result.finding.evidence if item.label == "Hold without effect"]
 
 
-def test_held() -> None:
+def test_a_held_job_shows_its_hold() -> None:
     until = NOW.replace(hour=18)
     result = verdict(HELD, a_hold(HELD, until=until))
     state = job(result)
@@ -84,7 +84,7 @@ def test_armed_is_not_held() -> None:
     )
 
 
-def test_a_hold_on_a_job_that_is_not_there_or_has_ended() -> None:
+def test_a_hold_on_a_missing_or_finished_job() -> None:
     done = replace(HELD, suspended=False, finish=succeeded())
     nowhere = a_hold(HELD, name="typo", job_name="run-worker-1", by="", reason="")
     assert idle(verdict(done, a_hold(done), nowhere)) == [
@@ -94,11 +94,11 @@ def test_a_hold_on_a_job_that_is_not_there_or_has_ended() -> None:
     assert not job(verdict(done, a_hold(done))).held
 
 
-def test_of_a_gang_that_has_ended_no_hold_is_spoken_of() -> None:
+def test_holds_of_a_finished_gang_are_not_mentioned() -> None:
     assert idle(verdict(HELD, a_hold(RUNNING), finish=succeeded())) == []
 
 
-def test_of_two_holds_on_one_job_the_older_counts() -> None:
+def test_the_older_of_two_holds_on_a_job_counts() -> None:
     later = a_hold(HELD, name="a-second", by="bob", created_at=ago(60))
     state = job(verdict(HELD, later, a_hold(HELD)))
     assert (state.hold, state.held_by) == ("run-workers-1", "alice")

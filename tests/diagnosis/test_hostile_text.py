@@ -153,13 +153,14 @@ def _shown(finding: Finding) -> tuple[AdviceStepRow, ...]:
 
 
 def _check(
-    root: Any, given: dict[str, Any], changed: Mapping[str, str], where: Iterable[str]
+    root: Any, value: dict[str, Any], changed: Mapping[str, str], nodes: Iterable[str]
 ) -> set[str]:
     """Assess the gang with other texts, and return the codes.
 
-    Commands may contain safe words only, and none of these texts.
+    Commands may contain safe words only, and the texts must not appear in them.
+
     """
-    text = {**given, **{name: _with(given[name], changed) for name in where}}
+    text = {**value, **{name: _with(value[name], changed) for name in nodes}}
     verdict = assess(assemble(_with(root, changed), **text))
     jobs = (job.finding for job in verdict.jobs if job.finding is not None)
     findings = (*verdict.findings, *jobs)

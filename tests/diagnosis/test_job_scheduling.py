@@ -42,23 +42,23 @@ def mode(facts: Gang, job: Owner | None = None) -> tuple[str, str]:
     return scheduling.mode, scheduling.reason
 
 
-def of(*objects: Made, version: str = V137, **fields: Any) -> Gang:
+def job_facts(*objects: Made, version: str = V137, **fields: Any) -> Gang:
     owner, *rest = objects
     assert isinstance(owner, Owner)
     return facts_of(owner, *rest, gang_api_version=version, **fields)
 
 
-def test_a_gang_made_by_the_job_controller() -> None:
+def test_a_gang_created_by_the_job_controller() -> None:
     job = a_job(pods=4, gang_request=GangRequest("gang", 4))
     group = a_group("train-5f", of=job, quorum=4)
-    result, reason = mode(of(job, group, *pods_of(job, 4, group=group)))
+    result, reason = mode(job_facts(job, group, *pods_of(job, 4, group=group)))
     assert result == "gang"
     assert "The Job controller created PodGroup train-5f: a gang of 4 pods" in reason
 
 
 def test_a_suspended_job_has_its_group_before_its_pods() -> None:
     job = a_job(suspended=True)
-    assert mode(of(job, a_group("train-5f", of=job, quorum=2)))[0] == "gang"
+    assert mode(job_facts(job, a_group("train-5f", of=job, quorum=2)))[0] == "gang"
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_a_suspended_job_has_its_group_before_its_pods() -> None:
 def test_a_basic_group(request_: GangRequest | None, why: str) -> None:
     job = a_job(gang_request=request_)
     group = a_group("train-5f", of=job)
-    result, reason = mode(of(job, group, *pods_of(job, 2, group=group)))
+    result, reason = mode(job_facts(job, group, *pods_of(job, 2, group=group)))
     assert result == "basic"
     assert why in reason
 
@@ -79,7 +79,7 @@ def test_a_basic_group(request_: GangRequest | None, why: str) -> None:
 def test_a_group_with_a_policy_of_the_future() -> None:
     job = a_job()
     group = a_group("train-5f", of=job, policy=Policy.UNKNOWN, policy_text="quantum")
-    result, reason = mode(of(job, group, *pods_of(job, 2, group=group)))
+    result, reason = mode(job_facts(job, group, *pods_of(job, 2, group=group)))
     assert result == "unknown"
     assert "quantum" in reason
 
@@ -87,16 +87,16 @@ def test_a_group_with_a_policy_of_the_future() -> None:
 def test_a_group_that_was_brought_along() -> None:
     job = a_job(group_name="mine")
     group = a_group("mine", quorum=2)
-    result, reason = mode(of(job, group, *pods_of(job, 2)))
+    result, reason = mode(job_facts(job, group, *pods_of(job, 2)))
     assert result == "brought-along"
     assert "PodGroup mine, which no controller created" in reason
     by_jobset = a_group("mine", of=a_jobset("run"), quorum=2)
-    assert "which JobSet run owns" in mode(of(job, by_jobset, *pods_of(job, 2)))[1]
+    assert "which JobSet run owns" in mode(job_facts(job, by_jobset, *pods_of(job, 2)))[1]
 
 
-def test_a_template_that_names_a_group_that_is_not_there() -> None:
+def test_a_template_with_a_missing_group() -> None:
     job = a_job(group_name="mine")
-    result, reason = mode(of(job, *pods_of(job, 2)))
+    result, reason = mode(job_facts(job, *pods_of(job, 2)))
     assert result == "opted-out"
     assert "names PodGroup mine" in reason
     assert "does not exist" in reason
@@ -104,37 +104,37 @@ def test_a_template_that_names_a_group_that_is_not_there() -> None:
 
 def test_a_group_name_that_was_dropped_on_the_way() -> None:
     job = a_job(group_name="mine")
-    assert mode(of(job, *pods_of(job, 2, group="")))[0] == "fallen-back"
-    result, reason = mode(of(job, *pods_of(job, 2, group=""), version=""))
+    assert mode(job_facts(job, *pods_of(job, 2, group="")))[0] == "fallen-back"
+    result, reason = mode(job_facts(job, *pods_of(job, 2, group=""), version=""))
     assert result == "fallen-back"
     assert "does not serve gang scheduling" in reason
 
 
-def test_a_gang_that_was_asked_for_and_not_made() -> None:
+def test_a_requested_gang_that_was_not_created() -> None:
     job = a_job(pods=4, gang_request=GangRequest("gang", 4))
-    result, reason = mode(of(job, *pods_of(job, 4)))
+    result, reason = mode(job_facts(job, *pods_of(job, 4)))
     assert result == "fallen-back"
     assert "spec.scheduling of Job train requests a gang" in reason
-    assert mode(of(job, *pods_of(job, 4), version=""))[0] == "fallen-back"
+    assert mode(job_facts(job, *pods_of(job, 4), version=""))[0] == "fallen-back"
 
 
-def test_a_gang_that_the_owner_asked_for() -> None:
+def test_a_gang_requested_by_the_owner() -> None:
     jobset = a_jobset("run", gang_request=GangRequest("gang"))
     job = child_jobs(jobset)[0]
-    result, reason = mode(of(jobset, job, *pods_of(job, 2)))
+    result, reason = mode(job_facts(jobset, job, *pods_of(job, 2)))
     assert result == "fallen-back"
     assert "JobSet run" in reason
 
 
 def test_a_cluster_without_gang_scheduling() -> None:
-    assert mode(of(a_job(), version="")) == (
+    assert mode(job_facts(a_job(), version="")) == (
         "pod-by-pod",
         "This cluster does not serve gang scheduling.",
     )
 
 
 def test_groups_that_cannot_be_read() -> None:
-    result, reason = mode(of(a_job(), groups_unobserved=True))
+    result, reason = mode(job_facts(a_job(), groups_unobserved=True))
     assert result == "unknown"
     assert "cannot be read" in reason
 
@@ -142,7 +142,7 @@ def test_groups_that_cannot_be_read() -> None:
 def test_1_37_makes_no_group_for_a_job_of_a_jobset() -> None:
     jobset = a_jobset("run")
     job = child_jobs(jobset)[0]
-    result, reason = mode(of(jobset, job, *pods_of(job, 2)))
+    result, reason = mode(job_facts(jobset, job, *pods_of(job, 2)))
     assert result == "owned"
     assert "JobSet run" in reason
 
@@ -152,20 +152,20 @@ def test_1_36_does() -> None:
     job = child_jobs(jobset)[0]
     group = a_group("run-workers-0-5f", of=job, quorum=2)
     pods = pods_of(job, 2, group=group)
-    assert mode(of(jobset, job, group, *pods, version=V136))[0] == "gang"
+    assert mode(job_facts(jobset, job, group, *pods, version=V136))[0] == "gang"
     # Without one, where a gang could have been made, the feature is off.
-    assert mode(of(jobset, job, *pods_of(job, 2), version=V136))[0] == "pod-by-pod"
+    assert mode(job_facts(jobset, job, *pods_of(job, 2), version=V136))[0] == "pod-by-pod"
 
 
-def test_a_delegated_job_may_have_its_group_made() -> None:
+def test_a_delegated_job_may_get_its_group() -> None:
     jobset = a_jobset("run")
     job = replace(child_jobs(jobset)[0], delegated_template="workers")
     group = a_group("run-5f", of=job, quorum=2, workload_name="run-plan", template_name="workers")
-    result, reason = mode(of(jobset, job, group, *pods_of(job, 2, group=group)))
+    result, reason = mode(job_facts(jobset, job, group, *pods_of(job, 2, group=group)))
     assert result == "gang"
     assert "template workers of Workload run-plan" in reason
-    assert mode(of(jobset, job, *pods_of(job, 2)))[0] == "fallen-back"
-    assert mode(of(jobset, job))[0] == "unknown"
+    assert mode(job_facts(jobset, job, *pods_of(job, 2)))[0] == "fallen-back"
+    assert mode(job_facts(jobset, job))[0] == "unknown"
 
 
 @pytest.mark.parametrize(
@@ -180,35 +180,35 @@ def test_a_delegated_job_may_have_its_group_made() -> None:
 )
 def test_1_36_makes_gangs_only_of_jobs_that_fit(fields: dict[str, Any], said: str) -> None:
     job = a_job(**fields)
-    result, reason = mode(of(job, *pods_of(job, 2), version=V136))
+    result, reason = mode(job_facts(job, *pods_of(job, 2), version=V136))
     assert result == "not-eligible"
     assert said in reason
-    assert mode(of(job, *pods_of(job, 2), version=V137))[0] == "pod-by-pod"
+    assert mode(job_facts(job, *pods_of(job, 2), version=V137))[0] == "pod-by-pod"
 
 
 def test_a_job_of_another_controller() -> None:
     job = a_job(managed_by="example.com/other")
-    result, reason = mode(of(job))
+    result, reason = mode(job_facts(job))
     assert result == "not-eligible"
     assert "example.com/other" in reason
 
 
 def test_the_feature_is_off() -> None:
     job = a_job()
-    result, reason = mode(of(job, *pods_of(job, 2)))
+    result, reason = mode(job_facts(job, *pods_of(job, 2)))
     assert result == "pod-by-pod"
     assert "does not request a gang" in reason
 
 
-def test_nothing_is_said_before_there_is_anything() -> None:
-    assert mode(of(a_job()))[0] == "unknown"
+def test_a_new_job_has_no_finding() -> None:
+    assert mode(job_facts(a_job()))[0] == "unknown"
 
 
-def test_a_part_says_what_its_jobs_template_says() -> None:
+def test_a_role_has_the_scheduling_of_its_job_template() -> None:
     jobset = a_jobset("run", a_role(group_name="mine"))
     job = replace(child_jobs(jobset)[0], group_name="")
     group = a_group("mine", quorum=2)
-    assert mode(of(jobset, job, group))[0] == "brought-along"
+    assert mode(job_facts(jobset, job, group))[0] == "brought-along"
 
 
 # 1.35 has no PodGroups: a Workload is created by hand, and pods name an entry of it.
@@ -238,7 +238,7 @@ def test_an_entry_of_a_workload_is_brought_along() -> None:
         )
 
 
-def test_an_entry_that_is_not_there_is_not_left_to_the_controller() -> None:
+def test_a_missing_entry_is_not_left_to_the_controller() -> None:
     job = a_job(pods=2, group_name="plan/driver")
     result, reason = on_135(job, a_plan(), *pods_of(job, 2))
     assert result == "brought-along"

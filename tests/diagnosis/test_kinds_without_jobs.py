@@ -60,21 +60,21 @@ def a_member(name: str, ring: str = "run-0", of: str = "run", **fields: Any) -> 
     return a_pod(name, of=CONTROLLER, labels={LABEL: of, RING: ring}, **fields)
 
 
-def uid(thing: Made) -> str:
-    return thing.meta.ref.uid
+def uid(item: Made) -> str:
+    return item.meta.ref.uid
 
 
-def uids(*things: Made) -> tuple[str, ...]:
-    return tuple(sorted(uid(obj) for obj in things))
+def uids(*items: Made) -> tuple[str, ...]:
+    return tuple(sorted(uid(obj) for obj in items))
 
 
 def the_units(*objects: Any) -> dict[str, Unit]:
-    root, *others = objects
-    facts = assemble(root, others, now=NOW, gang_api_version="v1beta1")
+    root, *rest = objects
+    facts = assemble(root, rest, now=NOW, gang_api_version="v1beta1")
     return {unit.name: unit for unit in units_of(facts)}
 
 
-def test_a_pod_is_adopted_by_its_label_in_whatever_order_they_come() -> None:
+def test_a_pod_is_adopted_by_its_label_in_any_order_of_arrival() -> None:
     owner, pods = a_ring(), (a_member("run-0"), a_member("run-0-1"))
     objects: list[Made] = [owner, *pods]
     for order in permutations(objects):
@@ -85,7 +85,7 @@ def test_a_pod_is_adopted_by_its_label_in_whatever_order_they_come() -> None:
         assert graph.members(uid(owner)) == uids(owner, *pods)
 
 
-def test_without_its_owner_each_pod_is_a_gang_and_its_coming_and_going_touches_them() -> None:
+def test_pods_are_separate_gangs_while_their_owner_is_missing() -> None:
     owner, pods = a_ring(), (a_member("run-0"), a_member("run-0-1"))
     graph = OwnershipGraph()
     for pod in pods:
@@ -108,7 +108,7 @@ def test_a_label_counts_in_its_namespace_only_and_after_a_known_controller() -> 
     assert graph.members(uid(owner)) == (uid(owner),)
 
 
-def test_pods_of_a_daemonset_belong_to_no_gang_whatever_they_say() -> None:
+def test_pods_of_a_daemonset_belong_to_no_gang() -> None:
     owner = a_ring()
     agent = a_pod("agent", of=Controller("apps", "DaemonSet", "agent", "ds"), labels={LABEL: "run"})
     graph = OwnershipGraph()
@@ -126,7 +126,7 @@ def test_a_group_that_adopted_pods_name_belongs_to_their_owner() -> None:
     assert graph.members(uid(owner)) == uids(owner, group, pod)
 
 
-def test_what_is_said_of_the_controller_between_is_told_of_the_owner() -> None:
+def test_events_about_the_intermediate_controller_belong_to_the_owner() -> None:
     owner, pod = a_ring(), a_member("run-0")
     between = replace(
         a_ring("run-0"), meta=a_meta("apps", "StatefulSet", "run-0", uid="uid-of-set")
@@ -148,7 +148,7 @@ def test_each_role_is_a_unit_also_without_pods() -> None:
     assert count_members(facts, units.values()).desired == 6
 
 
-def test_a_pod_of_no_role_is_beside_them() -> None:
+def test_a_pod_without_a_role_is_outside_the_roles() -> None:
     units = the_units(a_ring(rings=1), a_member("run-0"), a_member("odd", ring="run-7"))
     assert {name: (item.desired, len(item.pods)) for name, item in units.items()} == {
         "run-0": (3, 1),
@@ -166,7 +166,7 @@ def test_a_role_whose_pods_name_a_group_is_in_it() -> None:
     }
 
 
-def test_a_role_of_which_it_makes_a_job_is_that_job_and_no_unit_beside_it() -> None:
+def test_a_role_with_a_job_is_no_additional_unit() -> None:
     """By its name: not every kind has a label for the roles of its Jobs."""
     owner = a_ring(rings=1)
     driver = Role("driver", replicas=1, pods=2, child_names=("run-driver",))
@@ -185,7 +185,7 @@ def test_a_role_of_which_it_makes_a_job_is_that_job_and_no_unit_beside_it() -> N
     }
 
 
-def test_pods_with_the_label_of_several_kinds_are_told_apart_by_their_marks(
+def test_pods_with_labels_of_several_kinds_are_distinguished_by_their_marks(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     class MarkedRing(Ring):
@@ -211,5 +211,6 @@ def test_pods_with_the_label_of_several_kinds_are_told_apart_by_their_marks(
     for obj in objects:
         graph.put(obj)
     assert graph.members(uid(owner)) == uids(owner, *pods[:2])
-    # Theirs might be of a gang that is not listed yet; odd is what a StatefulSet makes, which is none.
+    # Its pods might belong to a gang that is not listed yet. A StatefulSet is reported as odd, because it is
+    # no gang.
     assert graph.roots() == {uid(owner), uid(pods[2])}

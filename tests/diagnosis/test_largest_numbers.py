@@ -52,9 +52,9 @@ class Seen:
         return sum(len(self.row[name]) for name in ("detail", "memory")) if self.row else 0
 
 
-def judged(root: Any, others: Iterable[Linked] = ()) -> Seen:
+def judged(root: Any, rest: Iterable[Linked] = ()) -> Seen:
     """Take a gang through assembly, rules and row."""
-    facts = assemble(root, list(others), now=NOW)
+    facts = assemble(root, list(rest), now=NOW)
     verdict = assess(facts)
     return Seen(root, gang_row(1, "c", facts, verdict, None, NOW, watched=True), verdict)
 
@@ -115,7 +115,7 @@ def test_numbers_no_table_can_keep_are_cut() -> None:
     assert a_job(pods=2**64).pod_requests[0].count == MAX_PODS
 
 
-def test_what_is_found_of_many_jobs_together_stands_in_the_row_once() -> None:
+def test_a_finding_about_many_jobs_is_stored_once() -> None:
     """Their evidence grew with the square: 5 MB for 200 paused Jobs in one PodGroup, 124 MB for 1,000."""
     jobset = a_jobset("run", a_role("workers", jobs=200))
     jobs = [
@@ -142,8 +142,8 @@ def test_units_do_not_look_at_all_pods_of_the_gang() -> None:
         waiting = [a_pod(f"{job.meta.ref.name}-0", of=job, **refused) for job in jobs]
         big = a_job("run-workers-20", of=jobset, role_name="workers", pods=pods)
         placed = [a_pod(f"run-workers-20-{index}", of=big, on="n0") for index in range(pods)]
-        others: list[Linked] = [*jobs, *waiting, *placed, *([big] if pods else [])]
-        return lines_of(lambda: judged(jobset, others), 10_000_000)[0]
+        rest: list[Linked] = [*jobs, *waiting, *placed, *([big] if pods else [])]
+        return lines_of(lambda: judged(jobset, rest), 10_000_000)[0]
 
     alone, big, both = gang(20, 0), gang(0, 700), gang(20, 700)
     assert both <= (alone + big) * 1.2

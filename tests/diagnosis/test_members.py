@@ -74,7 +74,7 @@ def test_restarts_of_a_jobset_are_those_that_count() -> None:
     assert (verdict.restarts, verdict.max_restarts) == (2, 6)
 
 
-def test_the_priority_is_the_owners_or_the_one_of_all_pods() -> None:
+def test_the_priority_class_is_of_the_owner_or_of_all_pods() -> None:
     job = a_job()
     low, high = (a_pod(name, of=job, priority_class=name) for name in ("low", "high"))
     assert assess(gang(a_job(priority_class="urgent"), low)).priority == "urgent"
@@ -82,22 +82,22 @@ def test_the_priority_is_the_owners_or_the_one_of_all_pods() -> None:
     assert assess(gang(job, low, high)).priority == ""
 
 
-def test_without_a_class_the_priority_is_the_number_of_all_pods() -> None:
+def test_the_priority_without_a_class_is_the_number_of_all_pods() -> None:
     job = a_job()
 
-    def told(*numbers: int | None) -> str:
+    def priority_of(*numbers: int | None) -> str:
         pods = [a_pod(f"train-{i}", of=job, priority=of) for i, of in enumerate(numbers)]
         return assess(gang(job, *pods)).priority
 
-    assert told(1000, 1000) == "1000"
-    assert told(-5) == "-5"
-    assert told(0, 0) == "", "nobody gave it one"
-    assert told(None) == told(5, 7) == told() == ""
+    assert priority_of(1000, 1000) == "1000"
+    assert priority_of(-5) == "-5"
+    assert priority_of(0, 0) == "", "nobody gave it one"
+    assert priority_of(None) == priority_of(5, 7) == priority_of() == ""
     named = a_pod("train-1", of=job, priority_class="low", priority=5)
     assert assess(gang(job, a_pod(of=job, priority=5), named)).priority == ""
 
 
-def test_what_a_priority_is_worth_is_the_highest_of_its_pods() -> None:
+def test_the_priority_number_is_the_highest_of_the_pods() -> None:
     job = a_job(priority_class="urgent")
     pods = [a_pod(f"train-{i}", of=job, priority=of) for i, of in enumerate((None, -7, -3))]
     assert assess(gang(job, *pods)).priority_value == -3
@@ -119,37 +119,37 @@ def test_a_count_that_stays_keeps_its_time() -> None:
     later = NOW + timedelta(seconds=20)
     same = assess(gang(job, *pods_of(job, 1), memory=first, now=later))
     assert memory_of(same).created_since == NOW
-    more = assess(gang(job, *pods_of(job, 2), memory=first, now=later))
-    assert (memory_of(more).created, memory_of(more).created_since) == (2, later)
+    extra = assess(gang(job, *pods_of(job, 2), memory=first, now=later))
+    assert (memory_of(extra).created, memory_of(extra).created_since) == (2, later)
 
 
-def test_it_is_remembered_when_the_quorum_ran_last() -> None:
+def test_the_last_time_at_quorum_is_remembered() -> None:
     job, later = a_job(pods=3), NOW + timedelta(seconds=60)
     group = a_group("train-5f", of=job, quorum=2)
     two = pods_of(job, 2, on="n0", group=group)
     memory = assess(gang(job, group, *two)).memory
     assert memory["train"].whole_at == NOW
     assert memory["train"].reached_size_at is None
-    one = assess(gang(job, group, two[0], memory=memory, now=later)).memory
-    assert one["train"].whole_at == NOW
+    item = assess(gang(job, group, two[0], memory=memory, now=later)).memory
+    assert item["train"].whole_at == NOW
     three = pods_of(job, 3, on="n0", group=group)
-    full = assess(gang(job, group, *three, memory=one, now=later)).memory
+    full = assess(gang(job, group, *three, memory=item, now=later)).memory
     assert (full["train"].whole_at, full["train"].reached_size_at) == (later, later)
 
 
-def test_without_a_quorum_only_its_size_is_whole() -> None:
+def test_a_gang_without_a_quorum_is_whole_at_its_size() -> None:
     job = a_job(pods=2)
     assert memory_of(assess(gang(job, *pods_of(job, 1, on="n0")))).whole_at is None
     assert memory_of(assess(gang(job, *pods_of(job, 2, on="n0")))).whole_at == NOW
 
 
-def test_a_suspended_job_was_not_whole_because_it_wants_nothing() -> None:
+def test_a_suspended_job_without_desired_pods_was_not_whole() -> None:
     jobset = a_jobset("run")
     suspended = child_jobs(jobset, suspended=True)
     assert assess(gang(jobset, *suspended)).memory["run-workers-0"].whole_at is None
 
 
-def test_nothing_is_learnt_while_something_cannot_be_looked_at() -> None:
+def test_memory_is_unchanged_while_objects_are_unobserved() -> None:
     job = a_job()
     before = {"train": UnitMemory(2, ago(50), ago(50), ago(50))}
     unobserved = (Unobserved("pods", "forbidden", "pods is forbidden."),)
@@ -170,7 +170,7 @@ def test_a_unit_that_went_is_remembered_for_a_day() -> None:
     }
 
 
-def test_it_is_remembered_how_many_ran_when_it_was_whole() -> None:
+def test_the_running_members_of_a_whole_gang_are_remembered() -> None:
     """A queue of ten with two at a time: the requested number grows with each pod that is done."""
     defaults: dict[str, Any] = {"completions": 10, "parallelism": 2, "created_at": ago(9000)}
     job = a_job(pods=2, **defaults)
@@ -186,7 +186,7 @@ def test_it_is_remembered_how_many_ran_when_it_was_whole() -> None:
     assert assess(gang(later, two[0], next_pod, memory=memory)).memory["train"].whole_count == 3
 
 
-def test_what_was_read_late_is_not_of_the_next_attempt() -> None:
+def test_late_observations_do_not_belong_to_the_next_attempt() -> None:
     """The pods of the first attempt still ran in an assessment that already contained the Job of the second."""
     before = a_jobset("run")
     (old,) = child_jobs(before, created_at=ago(3000))
@@ -203,7 +203,7 @@ def test_what_was_read_late_is_not_of_the_next_attempt() -> None:
     )
 
 
-def test_it_is_remembered_when_a_member_was_gated_last() -> None:
+def test_the_last_time_a_member_was_gated_is_remembered() -> None:
     job = a_job(pods=1)
     gated = assess(gang(job, *pods_of(job, 1, gates=("example.com/gate",)))).memory
     assert gated["train"].gated_at == NOW

@@ -116,7 +116,7 @@ def test_the_table_of_nodes_counts_them_together_too() -> None:
     assert verdict.finding.message.endswith(": only 1 of 2 fits.")
 
 
-def test_one_job_that_waits_is_told_of_by_its_name() -> None:
+def test_a_single_waiting_job_is_named() -> None:
     first, second = child_jobs(a_jobset("run", role()))
     result = gang(role(), pods=[*pods_of(first, 1, on="a"), *waiting(second)])
     verdict = assess(result)
@@ -143,7 +143,7 @@ def test_different_shapes_can_lack_a_place_and_not_the_amount() -> None:
     assert "2 pods of 2 Jobs" in verdict.finding.message
 
 
-def test_one_that_no_node_could_host_is_the_cause() -> None:
+def test_a_job_that_no_node_can_host_is_the_cause() -> None:
     """The worst stays the verdict: it is blocked, the other only waits."""
     jobset = a_jobset("run", role("driver", 1, "1"), role("workers", 1, "6"))
     driver, workers = child_jobs(jobset)
@@ -155,7 +155,7 @@ def test_one_that_no_node_could_host_is_the_cause() -> None:
     assert rows(verdict) == {"run-driver-0": "no-matching-node", "run-workers-0": "fragmented"}
 
 
-def test_what_cannot_be_decided_together_is_not_guessed() -> None:
+def test_undecidable_combinations_are_not_guessed() -> None:
     """The arithmetic does not cover volumes. By the amounts both fit, so the result is unknown."""
     unclear = PodConstraints(unsupported=("volumes",))
     jobset = a_jobset("run", role(cpu="1"))
@@ -168,7 +168,7 @@ def test_what_cannot_be_decided_together_is_not_guessed() -> None:
     assert "cannot tell why" in verdict.finding.message
 
 
-def test_what_is_not_worked_out_does_not_hide_that_too_little_is_free() -> None:
+def test_a_shortage_is_reported_despite_uncomputed_constraints() -> None:
     unclear = PodConstraints(unsupported=("volumes",))
     pods = [
         pod for job in child_jobs(a_jobset("run", role())) for pod in waiting(job, needs=unclear)
@@ -187,13 +187,13 @@ FREE = st.lists(st.integers(0, 8), min_size=1, max_size=3)
 ASKED = st.lists(st.integers(1, 9), min_size=2, max_size=4)
 
 
-def have_room(free: Sequence[int], asked: Sequence[int]) -> bool:
+def have_room(free: Sequence[int], requested: Sequence[int]) -> bool:
     """Whether all of them find a place, by trying every way."""
-    for places in product(range(len(free)), repeat=len(asked)):
+    for places in product(range(len(free)), repeat=len(requested)):
         taken = [0] * len(free)
-        for place, cpus in zip(places, asked, strict=True):
+        for place, cpus in zip(places, requested, strict=True):
             taken[place] += cpus
-        if all(here <= there for here, there in zip(taken, free, strict=True)):
+        if all(here <= existing for here, existing in zip(taken, free, strict=True)):
             return True
     return False
 
@@ -214,7 +214,7 @@ def test_the_code_is_that_of_all_pods_tried_in_every_way(free: list[int], asked:
         assert code == ("insufficient-resources" if sum(asked) > sum(free) else "fragmented")
 
 
-# Who is in the sum
+# Jobs in the sum
 
 
 def test_pods_with_a_node_are_not_in_the_sum() -> None:
@@ -233,10 +233,10 @@ def test_pods_with_a_node_are_not_in_the_sum() -> None:
     assert verdict.finding.message.endswith("; 1 of 4 pods is placed.")
 
 
-def test_jobs_that_run_hold_room_and_are_counted_as_placed() -> None:
+def test_running_jobs_use_capacity_and_count_as_placed() -> None:
     jobset = a_jobset("run", role(jobs=3))
-    first, *others = child_jobs(jobset)
-    pods = [*pods_of(first, 1, on="c"), *(pod for job in others for pod in waiting(job))]
+    first, *rest = child_jobs(jobset)
+    pods = [*pods_of(first, 1, on="c"), *(pod for job in rest for pod in waiting(job))]
     verdict = assess(gang(role(jobs=3), pods=pods, nodes=(*HALF_FREE, cpu_node("c", used=6))))
     assert verdict.finding.code == "partly-placed"
     assert "1 of 3 pods" in verdict.finding.message
@@ -247,30 +247,30 @@ def test_jobs_that_run_hold_room_and_are_counted_as_placed() -> None:
 
 
 @pytest.mark.parametrize("state", ["held", "gated", "depends"])
-def test_who_does_not_want_a_node_now_is_not_in_the_sum(state: str) -> None:
+def test_jobs_that_need_no_node_now_are_excluded(state: str) -> None:
     """Three Jobs, of which one is held, has gated pods, or comes after the others."""
     later = replace(role("later", 1), depends_on=(Dependency("cells", "Ready"),))
     roles = (role(), later) if state == "depends" else (role(jobs=3),)
-    *others, last = child_jobs(a_jobset("run", *roles))
-    pods = [pod for job in others for pod in waiting(job)]
+    *rest, last = child_jobs(a_jobset("run", *roles))
+    pods = [pod for job in rest for pod in waiting(job)]
     if state == "held":
         last = replace(last, suspended=True)
     if state == "gated":
         pods += pods_of(last, 1, gates=("example.com/later",))
-    jobs = others if state == "depends" else [*others, last]
+    jobs = rest if state == "depends" else [*rest, last]
     verdict = assess(gang(*roles, jobs=jobs, pods=pods))
     assert "2 pods of 2 Jobs need 12 CPUs" in verdict.finding.message
 
 
-def test_pods_that_nobody_has_tried_yet_want_a_node_too() -> None:
+def test_unattempted_pods_need_a_node() -> None:
     """They ask for the same room, and may get it before the others."""
     roles = role(jobs=3)
-    *others, last = child_jobs(a_jobset("run", roles))
-    pods = [*(pod for job in others for pod in waiting(job)), *pods_of(last, 1, created_at=ago(2))]
+    *rest, last = child_jobs(a_jobset("run", roles))
+    pods = [*(pod for job in rest for pod in waiting(job)), *pods_of(last, 1, created_at=ago(2))]
     assert "3 pods of 3 Jobs need 18 CPUs" in assess(gang(roles, pods=pods)).finding.message
 
 
-def test_basic_groups_keep_nothing_together() -> None:
+def test_basic_groups_do_not_keep_pods_together() -> None:
     """1.37 makes one of every Job: their pods are placed one by one all the same."""
     jobs = child_jobs(a_jobset("run", role()))
     groups = [a_group(f"{job.meta.ref.name}-g", of=job) for job in jobs]
@@ -284,7 +284,7 @@ def test_basic_groups_keep_nothing_together() -> None:
     assert verdict.finding.message.startswith("2 pods of 2 Jobs need 12 CPUs")
 
 
-def test_groups_with_a_quorum_are_each_asked_for_themselves() -> None:
+def test_groups_with_a_quorum_are_judged_separately() -> None:
     jobs = child_jobs(a_jobset("run", role(pods=2)))
     groups = [a_group(f"{job.meta.ref.name}-g", quorum=2, of=job) for job in jobs]
     pods = [
@@ -299,7 +299,7 @@ def test_groups_with_a_quorum_are_each_asked_for_themselves() -> None:
 # After a loss
 
 
-def test_a_loss_stays_the_verdict_and_its_reason_is_that_of_all_who_wait() -> None:
+def test_a_loss_stays_the_verdict_with_the_cause_of_all_waiting_jobs() -> None:
     """Three cells ran; two were lost, and each of these needs 6 CPU where 4 and 4 are free."""
     roles = role(jobs=3)
     first, *lost = child_jobs(a_jobset("run", roles))
@@ -320,7 +320,7 @@ def test_a_loss_stays_the_verdict_and_its_reason_is_that_of_all_who_wait() -> No
 # Advice about the size
 
 
-def test_a_jobset_is_made_smaller_by_what_fits_of_all_its_jobs() -> None:
+def test_a_jobset_is_reduced_to_the_jobs_that_fit() -> None:
     """Three Jobs wait, and two of them fit on the free nodes."""
     full = (cpu_node("a"), cpu_node("b"), cpu_node("c", used=8))
     verdict = assess(gang(role(jobs=3), nodes=full))

@@ -57,20 +57,20 @@ def a_part(name: str = "part", of: Made | Controller | None = None) -> Owner:
     return Owner(meta=a_meta("example.com", "Part", name, of=of))
 
 
-def uids(*things: Made) -> set[str]:
-    return {obj.meta.ref.uid for obj in things}
+def uids(*items: Made) -> set[str]:
+    return {obj.meta.ref.uid for obj in items}
 
 
-def the_graph(*things: Made) -> OwnershipGraph:
+def the_graph(*items: Made) -> OwnershipGraph:
     graph = OwnershipGraph()
-    for obj in things:
+    for obj in items:
         graph.put(obj)
     return graph
 
 
-def gangs(*things: Made) -> dict[str, set[str]]:
+def gangs(*items: Made) -> dict[str, set[str]]:
     """Return root → members, after it was the same in every order (of six at most)."""
-    orders = permutations(things) if len(things) < 7 else (things, things[::-1])
+    orders = permutations(items) if len(items) < 7 else (items, items[::-1])
     pictures = []
     for order in orders:
         graph = the_graph(*order)
@@ -79,14 +79,14 @@ def gangs(*things: Made) -> dict[str, set[str]]:
     return pictures[0]
 
 
-def test_what_stands_between_belongs_to_the_owner_above_and_its_pods_too() -> None:
+def test_intermediate_objects_and_their_pods_belong_to_the_owner() -> None:
     ring = a_ring()
     part = a_part(of=ring)
     pods = (a_pod("by-reference", of=part), a_pod("by-label", labels={"example.com/part": "part"}))
     assert gangs(ring, part, *pods) == {"uid-ring": uids(ring, part, *pods)}
 
 
-def test_alone_it_is_no_gang_and_its_pods_are_as_if_it_were_unknown() -> None:
+def test_an_intermediate_object_without_owner_is_no_gang() -> None:
     part = a_part()
     pod = a_pod("p", of=part)
     assert gangs(part, pod) == {"uid-p": uids(pod)}
@@ -105,7 +105,7 @@ def test_its_pods_that_name_a_group_are_the_gang_of_that_group() -> None:
     assert gangs(part, group, *pods) == {"uid-g": uids(group, *pods)}
 
 
-def test_the_owner_takes_all_of_it_when_it_comes_and_leaves_it_when_it_goes() -> None:
+def test_an_owner_adopts_and_releases_its_whole_tree() -> None:
     ring = a_ring()
     part = a_part(of=ring)
     pod = a_pod("p", of=part)
@@ -116,11 +116,11 @@ def test_the_owner_takes_all_of_it_when_it_comes_and_leaves_it_when_it_goes() ->
 
 
 def test_a_ring_of_owners_loses_no_pod_and_counts_none_twice() -> None:
-    one = a_part("one", of=Controller("example.com", "Part", "two", "uid-two"))
-    two = a_part("two", of=one)
+    item = a_part("one", of=Controller("example.com", "Part", "two", "uid-two"))
+    two = a_part("two", of=item)
     itself = a_part("self", of=Controller("example.com", "Part", "self", "uid-self"))
-    pods = (a_pod("p1", of=one), a_pod("p2", of=two), a_pod("p3", of=itself))
-    result = gangs(one, two, itself, *pods)
+    pods = (a_pod("p1", of=item), a_pod("p2", of=two), a_pod("p3", of=itself))
+    result = gangs(item, two, itself, *pods)
     assert result == {f"uid-p{number}": {f"uid-p{number}"} for number in (1, 2, 3)}
 
 
@@ -147,7 +147,7 @@ def test_a_workload_that_a_group_owns_is_where_that_group_is() -> None:
     assert gangs(job, group, plan) == {"uid-train": uids(job, group, plan)}
 
 
-def test_without_an_owner_the_group_on_top_is_the_gang_of_all() -> None:
+def test_the_top_group_is_the_gang_if_there_is_no_owner() -> None:
     above = a_composite("above")
     below = a_group("below", quorum=1, of=above)
     pod = a_pod("p", group="below")
@@ -155,12 +155,12 @@ def test_without_an_owner_the_group_on_top_is_the_gang_of_all() -> None:
 
 
 def test_groups_that_own_each_other_are_in_one_gang() -> None:
-    one = a_group("one", of=Controller("scheduling.k8s.io", "PodGroup", "two", "uid-two"))
-    two = a_group("two", of=one)
-    assert gangs(one, two) == {"uid-one": uids(one, two)}
+    item = a_group("one", of=Controller("scheduling.k8s.io", "PodGroup", "two", "uid-two"))
+    two = a_group("two", of=item)
+    assert gangs(item, two) == {"uid-one": uids(item, two)}
 
 
-def test_what_is_said_of_a_middle_object_is_told_of_its_gang() -> None:
+def test_events_about_an_intermediate_object_belong_to_its_gang() -> None:
     ring = a_ring()
     part = a_part(of=ring)
     assert the_graph(ring, part).gangs_of_event(an_event(part, "FailedCreate")) == {"uid-ring"}

@@ -60,7 +60,7 @@ LONG = "x" * 63
         ("run-w-0", False, "run-w-0-worker", False),
         ("run-w-0", True, "run-w-0-1-", False),
         ("run-w-0", True, "", False),
-        # What comes before the five characters is cut to 58.
+        # The prefix before the five characters is cut to 58.
         (LONG, True, "x" * 55 + "-0-" + "x7k2p", True),
         (LONG, True, "x" * 54 + "-10-" + "x7k2p", True),
         (LONG, True, "x" * 54 + "-0-" + "x7k2p", False),
@@ -69,12 +69,14 @@ LONG = "x" * 63
         ("x" * 58, False, "x" * 58 + "x7k2p", True),
     ],
 )
-def test_whose_pod_a_name_can_be(job: str, indexed: bool, pod: str, is_own: bool) -> None:
+def test_pod_names_are_matched_to_their_owner(
+    job: str, indexed: bool, pod: str, is_own: bool
+) -> None:
     assert may_be_pod_of(a_job(job, pods=50, indexed=indexed), pod) is is_own
 
 
 def _waiting(job: Owner) -> list[Pod]:
-    """Return its pods, none of which has a node. Their names and uids match no other object."""
+    """Return its pods, all without a node. Their names and uids match no other object."""
     name = job.meta.ref.name
     return [
         a_pod(f"waits-{number}", of=job, uid=f"pod-{number}-of-{name}")
@@ -82,7 +84,7 @@ def _waiting(job: Owner) -> list[Pod]:
     ]
 
 
-def test_a_preemption_of_a_pod_that_is_gone_is_told_of_its_own_job() -> None:
+def test_a_preemption_of_a_deleted_pod_belongs_to_its_job() -> None:
     jobset = a_jobset("run", a_role("w", jobs=1), a_role("w-0", jobs=1))
     short, long = (a_job(name, of=jobset) for name in ("run-w-0", "run-w-0-0"))
     deleted = a_pod("run-w-0-0-1-x7k2p", uid="gone")
@@ -127,7 +129,7 @@ def _pod_name(job: Owner, index: int, random: str) -> str:
 
 
 @given(alike(), st.booleans(), st.booleans(), st.integers(0, 3), RANDOM, st.booleans())
-def test_no_job_is_told_of_a_pod_of_the_other(
+def test_jobs_get_no_events_of_pods_of_the_other_job(
     names: tuple[str, str],
     first: bool,
     second: bool,
@@ -155,7 +157,7 @@ def test_no_job_is_told_of_a_pod_of_the_other(
 
 
 @given(alike(), st.booleans(), RANDOM)
-def test_what_belongs_to_one_owner_never_moves_to_the_other(
+def test_objects_of_one_owner_never_move_to_the_other(
     names: tuple[str, str], as_jobsets: bool, random: str
 ) -> None:
     """Pods, events, groups, Holds and entries in queues, of two owners of one namespace."""
@@ -202,7 +204,7 @@ def test_what_belongs_to_one_owner_never_moves_to_the_other(
 
 
 @given(alike(), RANDOM, st.booleans())
-def test_the_end_of_one_job_excuses_no_loss_of_the_other(
+def test_the_end_of_one_job_explains_no_loss_of_the_other(
     names: tuple[str, str], random: str, is_long: bool
 ) -> None:
     ended = names[not is_long]
@@ -214,7 +216,7 @@ def test_the_end_of_one_job_excuses_no_loss_of_the_other(
     assert sibling_changes(before, (), finished=frozenset({f"uid-{names[is_long]}"})) == []
 
 
-def test_what_an_older_release_wrote_down_excuses_nothing() -> None:
+def test_records_of_an_older_release_explain_no_loss() -> None:
     before = {"uid-pod": ["run-w-0-0-x7k2p", 0]}
     assert sibling_changes(before, (), finished=frozenset({"run-w-0"})) == [
         "Sibling pod run-w-0-0-x7k2p is gone."

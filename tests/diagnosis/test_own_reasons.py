@@ -70,14 +70,14 @@ def members(placed: int, waiting: int = 0, **fields: Any) -> list[Pod]:
     ]
 
 
-def judged(*things: Made) -> Verdict:
-    root, *others = things
+def judged(*items: Made) -> Verdict:
+    root, *rest = items
     assert isinstance(root, Owner)
-    taken: list[Any] = others
+    taken: list[Any] = rest
     return assess(assemble(root, taken, now=NOW, gang_api_version="v1beta1"))
 
 
-def test_an_own_reason_is_asked_in_its_place_among_the_others() -> None:
+def test_a_kind_specific_rule_runs_in_its_rank() -> None:
     tired = a_pod("p9", of=SET, labels={"ring": "ring", "part": "part", "tired": "yes"})
     finding = judged(a_ring(), *members(3), tired).finding
     assert (finding.code, finding.health, finding.message) == (
@@ -87,25 +87,25 @@ def test_an_own_reason_is_asked_in_its_place_among_the_others() -> None:
     )
 
 
-def test_it_is_not_asked_of_other_kinds_and_its_title_is_known() -> None:
+def test_a_kind_specific_rule_skips_other_kinds_and_its_title_is_known() -> None:
     assert TIRED not in reasons.unit_rules()
     assert TIRED not in reasons.unit_rules_for("batch", "Job")
     assert reasons.titles()["toy-tired"] == "Tired"
 
 
-def test_what_its_objects_say_stands_behind_whatever_is_found() -> None:
+def test_kind_specific_evidence_follows_any_finding() -> None:
     for result in (judged(a_ring(), *members(4)), judged(a_ring(), *members(2, 2))):
         assert result.finding.evidence[-1] == Evidence("toy", "part")
 
 
-def test_at_the_quorum_of_its_owner_a_unit_is_below_its_size() -> None:
+def test_a_unit_at_the_quorum_of_its_owner_is_below_its_size() -> None:
     result = judged(a_ring(), *members(2, 2, created_at=ago(600)))
     assert result.members.quorum == 2
     assert (result.finding.code, result.finding.health) == ("below-size", Health.DEGRADED)
     assert result.finding.message.startswith("2 of 4 members run (quorum 2).")
 
 
-def test_below_it_members_that_hold_nodes_are_told_of_as_such() -> None:
+def test_placed_members_below_the_quorum_are_reported() -> None:
     """Near miss: no gang keeps them together, so a member can occupy a node uselessly."""
     finding = judged(a_ring(quorum=3), *members(2, 2)).finding
     assert (finding.code, finding.health) == ("partly-placed", Health.DEGRADED)
@@ -120,7 +120,7 @@ def test_a_unit_that_has_fewer_pods_than_it_needs_is_named_as_its_owner_names_it
     )
 
 
-def test_the_quorum_of_a_group_goes_before_that_of_the_owner() -> None:
+def test_the_quorum_of_a_group_precedes_that_of_the_owner() -> None:
     group = a_group("g", quorum=4)
     result = judged(a_ring(), group, *members(4, group=group))
     assert result.members.quorum == 4

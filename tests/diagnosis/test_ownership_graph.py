@@ -34,8 +34,8 @@ def graph_of(*objects: Made) -> OwnershipGraph:
     return graph
 
 
-def uid(thing: Made) -> str:
-    return thing.meta.ref.uid
+def uid(item: Made) -> str:
+    return item.meta.ref.uid
 
 
 def members(graph: OwnershipGraph, root: Made) -> set[str]:
@@ -74,7 +74,7 @@ def test_the_owner_that_comes_last_takes_its_gangs_over_and_names_them() -> None
     "controller",
     [None, Controller("example.com", "Ring", "web-5d", "rs"), Controller("", "Pod", "run-0", "p")],
 )
-def test_a_pod_of_nobody_known_is_a_gang_of_its_own(controller: Controller | None) -> None:
+def test_a_pod_without_a_known_owner_is_a_separate_gang(controller: Controller | None) -> None:
     pod = a_pod("lone", of=controller)
     graph = graph_of(pod)
     assert graph.roots() == {uid(pod)}
@@ -105,14 +105,14 @@ def test_bare_pods_belong_to_the_group_that_they_name() -> None:
     assert members(graph, group) == {uid(group), *map(uid, pods)}
 
 
-def test_a_bare_pod_is_a_gang_again_when_its_group_goes() -> None:
+def test_a_bare_pod_is_a_gang_again_after_its_group_is_deleted() -> None:
     group, pod = a_group("ring", quorum=2), a_pod("a", group="ring")
     graph = graph_of(pod, group)
     assert graph.remove(uid(group)) == {uid(group), uid(pod)}
     assert graph.roots() == {uid(pod)}
 
 
-def test_a_group_of_another_namespace_or_api_is_not_the_one_named() -> None:
+def test_a_group_of_another_namespace_or_api_is_not_attached() -> None:
     pod = a_pod("a", group="ring")
     elsewhere = a_group("ring", uid="elsewhere", namespace="team-b", quorum=1)
     assert graph_of(pod, elsewhere).roots() == {uid(pod), "elsewhere"}
@@ -154,7 +154,7 @@ def test_a_change_of_a_stranger_touches_the_gang_that_shares_its_group() -> None
     assert graph.put(group) == {uid(first), uid(second)}
 
 
-def test_a_group_with_one_bare_pod_is_a_gang_and_still_shown_with_the_job() -> None:
+def test_a_group_with_a_bare_pod_is_a_gang_and_shown_with_the_job() -> None:
     group, job = a_group("mixed", quorum=3), a_job("one")
     owned, bare = pods_of(job, 2, group="mixed"), a_pod("bare", group="mixed")
     graph = graph_of(group, job, *owned, bare)
@@ -196,7 +196,7 @@ def test_an_owned_group_does_not_move_to_a_template_that_names_it() -> None:
     assert uid(group) in members(graph, user)
 
 
-def test_a_group_of_nobody_is_a_gang_even_without_pods() -> None:
+def test_an_unowned_group_is_a_gang_even_without_pods() -> None:
     group = a_group("empty", quorum=2)
     assert graph_of(group).members(uid(group)) == (uid(group),)
 
@@ -219,7 +219,7 @@ def test_a_composite_group_whose_pods_all_have_owners_is_no_gang() -> None:
     assert {uid(tree), uid(leaf)} <= members(graph, job)
 
 
-def test_a_ring_of_parents_has_one_top() -> None:
+def test_an_ownership_cycle_has_one_root() -> None:
     first, second = a_composite("one", parent_name="two"), a_composite("two", parent_name="one")
     graph = graph_of(first, second)
     assert graph.roots() == {uid(first)}
@@ -235,7 +235,7 @@ def test_a_workload_belongs_to_its_owner_by_reference_or_by_controller_ref() -> 
     assert graph.root_of(uid(other)) == uid(other)
 
 
-def test_a_workload_of_nobody_belongs_to_the_groups_that_name_it() -> None:
+def test_an_unowned_workload_belongs_to_the_groups_that_name_it() -> None:
     workload = a_workload("plan", quorum=2)
     group = a_group("ring", workload_name="plan", quorum=2)
     graph = graph_of(workload, group)
@@ -252,7 +252,7 @@ def test_a_group_without_owner_belongs_to_the_owner_of_its_workload() -> None:
     assert graph.roots() == {uid(JOBSET)}
 
 
-def test_a_remade_group_is_the_newer_one() -> None:
+def test_the_newer_of_two_groups_of_one_name_counts() -> None:
     """A deletion can be seen after the creation of the next object of that name."""
     old = a_group("ring", uid="old", quorum=2, created_at=ago(100))
     new = a_group("ring", uid="new", quorum=2, created_at=ago(1))
@@ -330,7 +330,7 @@ def test_a_hold_whose_spec_is_edited_touches_both_gangs() -> None:
 
 
 @pytest.mark.parametrize("named", ["", "uid-of-the-jobset-before", "hold-run-workers-0"])
-def test_a_hold_of_nobody_known_touches_nothing(named: str) -> None:
+def test_a_hold_without_a_known_owner_touches_no_gang(named: str) -> None:
     hold = a_hold(JOB, owner_uid=named)
     graph = graph_of(JOBSET, JOB)
     assert graph.put(hold) == set()
@@ -350,7 +350,7 @@ def test_a_recreated_jobset_does_not_inherit_the_hold() -> None:
     assert members(graph, anew) == {"uid-run-anew"}
 
 
-def test_a_hold_that_was_seen_before_its_owner_comes_along_with_it() -> None:
+def test_a_hold_that_precedes_its_owner_is_attached_later() -> None:
     hold = a_hold(JOB)
     graph = graph_of(hold)
     assert graph.roots() == set()
@@ -378,7 +378,7 @@ def test_an_entry_of_a_bare_pod_follows_it_into_the_gang_of_its_group() -> None:
     assert members(graph, group) == {uid(group), uid(pod), uid(entry)}
 
 
-def test_an_entry_of_a_daemonset_pod_belongs_to_nobody() -> None:
+def test_an_entry_of_a_daemonset_pod_is_not_attached() -> None:
     pod = a_pod("agent-x", of=Controller("apps", "DaemonSet", "agent", "ds"))
     graph = graph_of(pod)
     assert graph.put(an_entry(pod)) == set()

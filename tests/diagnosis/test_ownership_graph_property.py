@@ -52,10 +52,10 @@ def _controller(uid: str | None) -> Controller | None:
 
 def _references(draw: Any, of: Controller | None) -> dict[str, Any]:
     """Words of the metadata: the controller, further owners, and a namespace in which some of them are."""
-    others = draw(st.sampled_from([(), (), (), ("o0",), ("o2", "o1"), ("unknown", "o3")]))
+    rest = draw(st.sampled_from([(), (), (), ("o0",), ("o2", "o1"), ("unknown", "o3")]))
     return {
         "of": of,
-        "owner_uids": (*((of.uid,) if of else ()), *others),
+        "owner_uids": (*((of.uid,) if of else ()), *rest),
         "namespace": draw(st.sampled_from([NAMESPACE] * 5 + ["team-b"])),
     }
 
@@ -125,7 +125,7 @@ def workloads(draw: Any) -> Model:
     return a_workload(
         draw(st.sampled_from([uid, "w0"])),
         uid=uid,
-        # Of two objects of one name either can be the newer, before and after an upgrade.
+        # Either of two objects of one name can be the newer, before and after an upgrade.
         version=draw(st.sampled_from(["v1alpha1", "v1beta1"])),
         created_at=ago(draw(st.integers(0, 2))),
         **_references(draw, _controller(draw(group_owner))),
@@ -136,14 +136,14 @@ def workloads(draw: Any) -> Model:
 @st.composite
 def attachments(draw: Any) -> Model:
     uid = draw(st.sampled_from(ATTACHED))
-    # Whoever may create a Hold can write any uid into it, its own and a group's included.
+    # Users who may create a Hold can write any uid into it, including its own and a group's.
     about = draw(st.sampled_from(["", "unknown", *ALL]))
     of = a_job("n0", uid="elsewhere")
     if uid[0] == "h":
         text = _references(draw, _controller(draw(owner_uid)))
         return a_hold(of, name=uid, uid=uid, owner_uid=about, **text)
-    where = _references(draw, None)["namespace"]
-    return an_entry(of, uid, uid=uid, owner_uid=about, namespace=where)
+    nodes = _references(draw, None)["namespace"]
+    return an_entry(of, uid, uid=uid, owner_uid=about, namespace=nodes)
 
 
 steps = st.lists(
@@ -176,7 +176,7 @@ def _picture(graph: OwnershipGraph) -> Picture:
 
 
 @given(steps)
-def test_any_order_gives_what_building_from_scratch_gives(taken: Sequence[Model | str]) -> None:
+def test_any_order_of_events_equals_a_full_build(taken: Sequence[Model | str]) -> None:
     graph, existing = OwnershipGraph(), dict[str, Model]()
     for step in taken:
         before = _picture(graph)
@@ -203,7 +203,7 @@ def test_any_order_gives_what_building_from_scratch_gives(taken: Sequence[Model 
 
 
 @given(steps)
-def test_every_object_is_where_its_root_says(taken: Sequence[Model | str]) -> None:
+def test_every_object_is_in_the_gang_of_its_root(taken: Sequence[Model | str]) -> None:
     graph, existing = OwnershipGraph(), dict[str, Model]()
     for step in taken:
         if not isinstance(step, str):

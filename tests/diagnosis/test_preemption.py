@@ -22,7 +22,7 @@ def holder(name: str, **fields: Any) -> Pod:
     )
 
 
-def test_victims_are_those_that_are_still_there() -> None:
+def test_only_existing_victims_are_counted() -> None:
     victims = [
         (holder("holder-10"), "uid-urgent-0"),
         (holder("holder-2"), "uid-urgent-0"),
@@ -51,7 +51,7 @@ def test_a_preemption_is_remembered_until_it_came_back() -> None:
     memory = memory_of(preempted(waits))
     assert (memory.preempted_at, memory.preempted_by) == (ago(30), (USURPER,))
 
-    # Neither the event nor the one who took the room need to be there any more.
+    # Neither the event nor the preemptor has to exist any more.
     later = memory_of(preempted(waits, events=[], preemptors={}, memory={"low": memory}))
     assert (later.preempted_at, later.preempted_by) == (ago(30), (USURPER,))
 

@@ -21,11 +21,9 @@ PODCLIQUES = Unobserved("podcliques.grove.io", "forbidden", "")
 PODS = Unobserved("pods", "forbidden", "")
 
 
-def under(thing: Owner, group: str, kind: str) -> Owner:
+def under(item: Owner, group: str, kind: str) -> Owner:
     """The same object, controlled by one of that kind."""
-    return replace(
-        thing, meta=replace(thing.meta, controller=Controller(group, kind, "x", "uid-x"))
-    )
+    return replace(item, meta=replace(item.meta, controller=Controller(group, kind, "x", "uid-x")))
 
 
 @pytest.mark.parametrize(
@@ -49,17 +47,19 @@ def under(thing: Owner, group: str, kind: str) -> Owner:
         (PODS, a_job("train"), True),
     ],
 )
-def test_who_is_concerned(unobserved: Unobserved, root: Owner, concerned: bool) -> None:
+def test_unobserved_kinds_concern_related_gangs(
+    unobserved: Unobserved, root: Owner, concerned: bool
+) -> None:
     assert concerning((unobserved,), root, ()) == ((unobserved,) if concerned else ())
 
 
-def test_a_pod_that_names_one_by_its_label_is() -> None:
+def test_a_pod_label_relates_a_gang_to_an_unobserved_kind() -> None:
     pod = replace(a_pod("serve-0"), labels={"leaderworkerset.sigs.k8s.io/name": "serve"})
     assert concerning((SETS,), pod, ()) == (SETS,)
     assert concerning((SETS,), a_pod("alone"), ()) == ()
 
 
-def test_groups_that_pods_name_by_a_mark_concern_the_gangs_of_such_pods() -> None:
+def test_group_marks_of_pods_relate_a_gang_to_an_unobserved_kind() -> None:
     """Near miss: other gangs are assessed as if that API was not served."""
     groups = Unobserved("podgroups.scheduling.x-k8s.io", "forbidden", "")
     kind = "PodGroup.scheduling.x-k8s.io"

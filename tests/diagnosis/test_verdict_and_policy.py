@@ -111,7 +111,7 @@ def test_suspended_means_that_its_own_field_resumes_it(case: Case) -> None:
     if not owner.suspended:
         return
     free = verdict.finding.code == "suspended"
-    # Blocked is also what a Kueue that is served has created no Workload for: that it may still take.
+    # Blocked includes objects without a Kueue that includes served has created no Workload for: that it may still take.
     blocked = (verdict.finding.code, verdict.finding.health) == (QUEUED[0], Health.BLOCKED)
     nobodys = blocked and case[0].cluster.queue_visibility == "not-served"
     assert free or verdict.finding.code in QUEUED
@@ -121,12 +121,12 @@ def test_suspended_means_that_its_own_field_resumes_it(case: Case) -> None:
     else:
         assert (resume.lever == "suspend") is (free or nobodys)
         reported = any(text.startswith("Resume") for text in verdict.finding.advice_texts)
-        # What was meant has a button and no next step.
+        # An intended suspension has a button and no next step.
         assert reported is nobodys
 
 
 @given(gangs())
-def test_the_lever_of_a_queue_is_for_what_the_verdict_calls_queued(case: Case) -> None:
+def test_the_queue_lever_is_offered_for_queued_gangs(case: Case) -> None:
     verdict, offers = _answers(case)
     owner, suspend, resume = _owner(case, offers)
     for plan in (suspend, resume):
@@ -138,7 +138,7 @@ def test_the_lever_of_a_queue_is_for_what_the_verdict_calls_queued(case: Case) -
 
 
 @given(gangs())
-def test_a_job_that_waits_in_a_queue_is_not_resumed_and_one_that_is_suspended_can_be(
+def test_a_queued_job_cannot_be_resumed_and_a_suspended_job_can(
     case: Case,
 ) -> None:
     verdict, offers = _answers(case)
@@ -154,7 +154,7 @@ def test_a_job_that_waits_in_a_queue_is_not_resumed_and_one_that_is_suspended_ca
             assert resume.lever == "hold"
             assert _code(verdict, state) in ("job-suspended", "suspended")
         else:
-            # What a queue has admitted it resumes itself: nobody undoes who is faster.
+            # The queue resumes the gangs it has admitted, so no controller reverts a faster resume.
             admitted = case[0].queue_statuses[state.ref.uid].standing is QueueStanding.ADMITTED
             by_hand = _code(verdict, state) in ("job-suspended", "suspended")
             assert resume.allowed is (by_hand or admitted)
@@ -166,7 +166,7 @@ def _code(verdict: Verdict, state: JobState) -> str:
 
 
 @given(gangs())
-def test_what_is_advised_to_be_resumed_may_be_resumed(case: Case) -> None:
+def test_advised_resumes_are_allowed(case: Case) -> None:
     verdict, offers = _answers(case)
     advised = [
         text

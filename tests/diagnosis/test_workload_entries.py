@@ -37,8 +37,8 @@ def the_units(*objects: Any, **fields: Any) -> dict[str, Unit]:
     return {unit.name: unit for unit in units_of(gang(*objects, **fields))}
 
 
-def uids(*things: Made) -> set[str]:
-    return {obj.meta.ref.uid for obj in things}
+def uids(*items: Made) -> set[str]:
+    return {obj.meta.ref.uid for obj in items}
 
 
 def bare(number: int, group: str, name: str = "ring", **fields: Any) -> tuple[Pod, ...]:
@@ -48,7 +48,7 @@ def bare(number: int, group: str, name: str = "ring", **fields: Any) -> tuple[Po
 # Names
 
 
-def test_a_name_says_workload_entry_and_replica() -> None:
+def test_a_name_has_workload_entry_and_replica() -> None:
     complete, keyed = WorkloadEntry("plan", "workers"), WorkloadEntry("plan", "workers", "0")
     assert (complete.name, keyed.name) == ("plan/workers", "plan/workers/0")
     assert (read_entry("plan/workers"), read_entry("plan/workers/0")) == (complete, keyed)
@@ -73,19 +73,19 @@ def graph_of(*objects: Made) -> OwnershipGraph:
 def test_bare_pods_are_a_gang_with_their_workload() -> None:
     pods = bare(2, "plan/workers")
     graph = graph_of(*pods)
-    assert graph.roots() == uids(*pods)  # nobody has made the Workload yet
+    assert graph.roots() == uids(*pods)  # the Workload does not exist yet
     assert graph.put(PLAN) == uids(PLAN, *pods)
     assert graph.roots() == uids(PLAN)
     assert set(graph.members(PLAN.meta.ref.uid)) == uids(PLAN, *pods)
     assert graph.remove(PLAN.meta.ref.uid) == uids(PLAN, *pods)
 
 
-def test_an_entry_that_is_not_there_still_leads_to_the_workload() -> None:
+def test_a_missing_entry_still_leads_to_the_workload() -> None:
     pods = bare(2, "plan/driver")
     assert graph_of(PLAN, *pods).roots() == uids(PLAN)
 
 
-def test_a_workload_whose_pods_have_an_owner_is_shown_there() -> None:
+def test_a_workload_with_owned_pods_is_shown_with_the_owner() -> None:
     job = a_job("train", group_name="plan/workers")
     graph = graph_of(PLAN, job)
     assert graph.roots() == uids(job)
@@ -102,16 +102,16 @@ def test_a_newer_minor_is_not_read_so() -> None:
 
 
 def test_strangers_share_the_replica_and_not_only_the_workload() -> None:
-    one = a_job("one", group_name="plan/workers/0")
+    obj = a_job("one", group_name="plan/workers/0")
     two = a_job("two", group_name="plan/workers/0")
     apart = a_job("apart", group_name="plan/workers/1")
-    pods = {job.meta.ref.name: pods_of(job, 1) for job in (one, two, apart)}
-    graph = graph_of(PLAN, one, two, apart, *(pod for result in pods.values() for pod in result))
-    assert set(graph.foreign_pods(one.meta.ref.uid)) == uids(*pods["two"])
+    pods = {job.meta.ref.name: pods_of(job, 1) for job in (obj, two, apart)}
+    graph = graph_of(PLAN, obj, two, apart, *(pod for result in pods.values() for pod in result))
+    assert set(graph.foreign_pods(obj.meta.ref.uid)) == uids(*pods["two"])
     assert graph.foreign_pods(apart.meta.ref.uid) == ()
-    # Nor does a pod that starts to run touch those of another replica.
+    # A pod that starts to run does not touch pods of another replica.
     (pod,) = pods["two"]
-    assert graph.put(replace(pod, phase="Running", node="n0")) == uids(one, two)
+    assert graph.put(replace(pod, phase="Running", node="n0")) == uids(obj, two)
 
 
 # Units
@@ -136,7 +136,7 @@ def test_replica_keys_divide_one_entry() -> None:
     assert assess(gang(PLAN, *pods)).members.desired == 4
 
 
-def test_an_entry_that_nobody_names_waits_for_its_pods() -> None:
+def test_an_entry_without_pods_waits_for_its_pods() -> None:
     plan = a_plan(entries={"driver": 1, "workers": 2, "extra": None})
     facts = gang(plan, *bare(2, "plan/workers"))
     result = {unit.name: (unit.desired, unit.quorum) for unit in units_of(facts)}
@@ -172,14 +172,14 @@ def test_a_missing_entry_and_a_missing_workload_leave_no_group() -> None:
         assert (unit.group_name, unit.group, unit.quorum) == ("plan/driver", None, None)
 
 
-def test_of_two_workloads_of_one_name_the_newer_counts() -> None:
+def test_the_newer_of_two_workloads_of_one_name_counts() -> None:
     job = a_job("train", pods=2, group_name="plan/workers")
     old = a_plan(uid="old", created_at=ago(900), entries={"workers": 9})
     (unit,) = the_units(job, old, PLAN, *pods_of(job, 2)).values()
     assert unit.quorum == 2
 
 
-def test_a_workload_that_the_job_owns_made_no_group() -> None:
+def test_a_workload_of_the_job_has_no_group() -> None:
     """Pods without `workloadRef` are in no group, even if their Job owns the Workload."""
     job = a_job("train", pods=2)
     (unit,) = the_units(job, a_plan(of=job), *pods_of(job, 2)).values()
@@ -194,7 +194,7 @@ def code(root: Made, *objects: Made, **fields: Any) -> tuple[str, str]:
     return finding.code, finding.message
 
 
-def test_what_is_missing_is_named() -> None:
+def test_a_missing_workload_or_entry_is_named() -> None:
     job = a_job("train", pods=2, group_name="plan/driver")
     assert code(job, *pods_of(job, 2)) == (
         "podgroup-missing",
@@ -227,7 +227,7 @@ def test_finished_pods_end_a_bare_workload() -> None:
 # The gate
 
 
-def said(message: str) -> Condition:
+def unschedulable(message: str) -> Condition:
     return a_condition("PodScheduled", "False", reason="Unschedulable", message=message)
 
 
@@ -241,9 +241,9 @@ def test_a_pod_with_a_nominated_node_is_at_the_gate_unless_it_preempts() -> None
         "plugin GangScheduling."
     )
     assert pod.is_waiting_on_permit
-    assert replace(pod, scheduled=said(timeout)).is_waiting_on_permit
-    assert replace(pod, scheduled=said(short + tail)).is_waiting_on_permit
-    assert not replace(pod, scheduled=said(short)).is_waiting_on_permit
+    assert replace(pod, scheduled=unschedulable(timeout)).is_waiting_on_permit
+    assert replace(pod, scheduled=unschedulable(short + tail)).is_waiting_on_permit
+    assert not replace(pod, scheduled=unschedulable(short)).is_waiting_on_permit
     assert not replace(pod, nominated_node="").is_waiting_on_permit
     assert not replace(pod, node="n0").is_waiting_on_permit
     assert not replace(
@@ -251,7 +251,7 @@ def test_a_pod_with_a_nominated_node_is_at_the_gate_unless_it_preempts() -> None
     ).is_waiting_on_permit  # a PodGroup: 1.36 has no such wait
 
 
-def test_a_member_at_the_gate_is_said_so() -> None:
+def test_a_gated_member_is_reported() -> None:
     first, second = bare(2, "plan/workers")
     waiting = replace(first, nominated_node="n0")
     states = member_states(gang(PLAN, waiting, second))

@@ -42,7 +42,7 @@ def port(number: int) -> pod_constraints.WirePlacedSpec:
 
 
 HOSTILE: dict[str, tuple[Callable[[int], object], int, int]] = {
-    # what is asked, how often, MiB that may be kept were all as heavy as it is taken for
+    # key, expected requests, MiB that would be kept if all entries had the assumed size
     "tolerations": (
         lambda number: pod_constraints.read_pod_constraints(spec(number), "team", ()),
         12,
@@ -104,45 +104,45 @@ def traced() -> Iterator[None]:
 @pytest.mark.usefixtures("heavier", "traced")
 @pytest.mark.parametrize("case", HOSTILE)
 def test_cache_stays_within_its_bound(case: str) -> None:
-    ask, times, most = HOSTILE[case]
+    request, times, most = HOSTILE[case]
     before = tracemalloc.get_traced_memory()[0]
     for number in range(times):
-        ask(number)
+        request(number)
     gc.collect()
     grown = HEAVIER * (tracemalloc.get_traced_memory()[0] - before) / MIB
     assert grown <= most, f"{grown:.0f} MiB are kept"
 
 
 def test_result_is_computed_once() -> None:
-    made: list[str] = []
+    created: list[str] = []
 
     @bounded_cache(3, MIB)
     def double(text: str) -> str:
-        made.append(text)
+        created.append(text)
         return text * 2
 
     assert [double(text) for text in "abcabcabc"] == ["aa", "bb", "cc"] * 3
-    assert made == ["a", "b", "c"]
-    double("d")  # the fourth: what was asked for longest ago goes
+    assert created == ["a", "b", "c"]
+    double("d")  # the fourth evicts the least recently used entry
     assert [double(text) for text in "bcd"] == ["bb", "cc", "dd"]
-    assert made == ["a", "b", "c", "d"]
+    assert created == ["a", "b", "c", "d"]
 
 
 def test_exceeding_the_bound_drops_all_older_results() -> None:
-    made: list[str] = []
+    created: list[str] = []
 
     @bounded_cache(100, 4000)
     def length(text: str) -> int:
-        made.append(text[0])
+        created.append(text[0])
         return len(text)
 
     for letter in "abcd":  # each some 1,400 bytes: the third is too much
         assert length(letter * 1000) == 1000
-    made.clear()
+    created.clear()
     assert length("c" * 1000) == length("d" * 1000) == 1000
-    assert made == []
+    assert created == []
     assert length("a" * 1000) == 1000
-    assert made == ["a"]
+    assert created == ["a"]
 
 
 def test_errors_are_not_cached() -> None:

@@ -15,7 +15,7 @@ from tests.rules.evaluation import unit_of
 
 
 class Counted(tuple[Pod, ...]):
-    """Pods that count how often they are looked at."""
+    """Pods that count their inspections."""
 
     looks = 0
 

@@ -10,10 +10,10 @@ from gangboard.domain.hold_manifest import POLICY_NAME, POLICY_VERSIONS, RESOURC
 from simulator.hold import INSTALLATION
 
 PROVEN = Path(__file__).parents[1] / "scenarios" / "hold.yaml"
-"""What was tried by hand on real control planes before any of this was written."""
+"""Tried by hand on real control planes before this code was written."""
 
 
-def test_manifest_equals_the_one_proven_on_real_control_planes() -> None:
+def test_the_manifest_equals_the_proven_manifest() -> None:
     proven = list(yaml.safe_load_all(PROVEN.read_text()))
     assert [RESOURCE, *policy_manifests("v1")] == proven
 

@@ -33,9 +33,9 @@ def claim(phase: str = "Pending", *, deleting: bool = False, **fields: Any) -> V
         (claim("", storage_class="now"), ClaimProblem.UNBOUND),
         # Legitimately Pending: a volume comes when a pod has a node.
         (claim(storage_class="later"), None),
-        # It names its volume: no class makes it wait for a pod then, and nobody makes another.
+        # It names its volume, so no class makes it wait for a pod or creates another volume.
         (claim(storage_class="later", volume="pv-7"), ClaimProblem.UNMATCHED),
-        # Without a class somebody has to make a volume by hand; so with one that is not there.
+        # Without a class, a volume must be made by hand. The same holds for a missing class.
         (claim(), ClaimProblem.UNBOUND),
         (claim(storage_class="manual"), ClaimProblem.UNBOUND),
         (claim("Bound", storage_class="now", volume="pv-7"), None),
@@ -47,9 +47,9 @@ def claim(phase: str = "Pending", *, deleting: bool = False, **fields: Any) -> V
     ],
 )
 def test_volume_claim_problems(one: VolumeClaim, problem: ClaimProblem | None) -> None:
-    found = volume_claim_problem(one, CLASSES)
-    assert (found and found.problem) == problem
-    assert found is None or found.meta is one.meta
+    result = volume_claim_problem(one, CLASSES)
+    assert (result and result.problem) == problem
+    assert result is None or result.meta is one.meta
 
 
 @pytest.mark.parametrize(
@@ -62,20 +62,20 @@ def test_volume_claim_problems(one: VolumeClaim, problem: ClaimProblem | None) -
     ],
 )
 def test_unreadable_storage_classes(one: VolumeClaim, problem: ClaimProblem | None) -> None:
-    found = volume_claim_problem(one, None)
-    assert (found and found.problem) == problem
+    result = volume_claim_problem(one, None)
+    assert (result and result.problem) == problem
 
 
 def test_lost_volume_is_named() -> None:
-    found = volume_claim_problem(claim("Lost", volume="pv-7"), None)
-    assert found is not None
-    assert found.volume == "pv-7"
+    result = volume_claim_problem(claim("Lost", volume="pv-7"), None)
+    assert result is not None
+    assert result.volume == "pv-7"
 
 
 def test_device_claim_problems() -> None:
-    there = a_meta("resource.k8s.io", "ResourceClaim", "links")
+    existing = a_meta("resource.k8s.io", "ResourceClaim", "links")
     leaving = a_meta("resource.k8s.io", "ResourceClaim", "links", deleting_since=ago(10))
-    assert resource_claim_problem(ResourceClaim(there)) is None
-    found = resource_claim_problem(ResourceClaim(leaving))
-    assert found is not None
-    assert found.problem is ClaimProblem.DELETED
+    assert resource_claim_problem(ResourceClaim(existing)) is None
+    result = resource_claim_problem(ResourceClaim(leaving))
+    assert result is not None
+    assert result.problem is ClaimProblem.DELETED

@@ -13,7 +13,7 @@ OVER = {"conditions": (a_condition("Finished"),)}
 GOING = {"deleting_since": ago(1)}
 IN, OUT, OFF = {"admitted": True}, {"admitted": False}, {"active": False}
 CASES: list[tuple[str, bool, tuple[dict[str, Any], ...], str, str]] = [
-    # (queue label, suspended, its entries, what is known of queues, how the queue stands to it)
+    # (queue label, suspended, its entries, knowledge about queues, expected relation to the queue)
     ("", True, (), "served", "free"),
     ("", False, (), "", "free"),
     ("", True, (), "not-served", "free"),
@@ -51,11 +51,11 @@ def test_queue_status_of_an_owner(
     label: str, suspended: bool, entries: tuple[dict[str, Any], ...], visibility: str, standing: str
 ) -> None:
     job = a_job("train", queue=label, suspended=suspended)
-    made = [an_entry(job, f"job-train-{index}", **one) for index, one in enumerate(entries)]
-    found = queue_statuses_of(job, (job,), made, visibility)["uid-train"]
-    assert found.standing == standing
-    assert found.is_managed is (standing not in ("free", "nobody"))
-    assert found.may_run is (standing in ("free", "nobody", "admitted"))
+    created = [an_entry(job, f"job-train-{index}", **item) for index, item in enumerate(entries)]
+    result = queue_statuses_of(job, (job,), created, visibility)["uid-train"]
+    assert result.standing == standing
+    assert result.is_managed is (standing not in ("free", "nobody"))
+    assert result.may_run is (standing in ("free", "nobody", "admitted"))
 
 
 def test_entry_decides_the_queue() -> None:
@@ -72,7 +72,7 @@ def test_entry_decides_the_queue() -> None:
 
 
 def test_label_of_a_job_counts_if_its_owner_is_in_no_queue() -> None:
-    """Kueue makes no Workload for what an owner in a queue has made (jobset-kueue.md §3.2)."""
+    """Kueue creates no Workload for objects of a queued owner (jobset-kueue.md §3.2)."""
     free, managed = a_jobset("free"), a_jobset("managed", queue="lq")
     for owner, visibility, standing in (
         (free, "served", QueueStanding.WAITS),
@@ -85,17 +85,17 @@ def test_label_of_a_job_counts_if_its_owner_is_in_no_queue() -> None:
             queue_statuses_of(owner, (job,), (), visibility)[job.meta.ref.uid].standing is standing
         )
     (job,) = child_jobs(managed, suspended=True)
-    found = queue_statuses_of(managed, (job,), [an_entry(job)], "served")
-    assert found[job.meta.ref.uid].standing is QueueStanding.WAITS
-    assert found["uid-managed"].standing is QueueStanding.ADMITTED
+    result = queue_statuses_of(managed, (job,), [an_entry(job)], "served")
+    assert result[job.meta.ref.uid].standing is QueueStanding.WAITS
+    assert result["uid-managed"].standing is QueueStanding.ADMITTED
 
 
 def test_jobs_stay_suspended_until_their_owner_is_admitted() -> None:
-    """Kueue suspends each child Job of what it has not admitted (jobset-kueue.md §3.5)."""
+    """Kueue suspends each child Job of an owner it has not admitted (jobset-kueue.md §3.5)."""
     owner = a_jobset("run")
     (job,) = child_jobs(owner, suspended=True)
-    found = queue_statuses_of(owner, (job,), [an_entry(owner)], "served")[job.meta.ref.uid]
-    assert (found.standing, found.by_owner) == (QueueStanding.WAITS, True)
+    result = queue_statuses_of(owner, (job,), [an_entry(owner)], "served")[job.meta.ref.uid]
+    assert (result.standing, result.by_owner) == (QueueStanding.WAITS, True)
     own = an_entry(job, admitted=True)
-    found = queue_statuses_of(owner, (job,), [an_entry(owner), own], "served")[job.meta.ref.uid]
-    assert (found.standing, found.by_owner) == (QueueStanding.WAITS, True)
+    result = queue_statuses_of(owner, (job,), [an_entry(owner), own], "served")[job.meta.ref.uid]
+    assert (result.standing, result.by_owner) == (QueueStanding.WAITS, True)

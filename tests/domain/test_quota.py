@@ -14,7 +14,7 @@ def test_entry_names_an_alias_in_its_namespace_or_a_cluster_queue() -> None:
     assert tree.find_entry_queue(group, "team-a", "all") is None
 
 
-def test_lineage_ends_at_a_missing_parent() -> None:
+def test_a_lineage_ends_at_a_missing_parent() -> None:
     alias, queue = an_alias("lq", to="gpu"), a_queue("gpu", cohort="nowhere")
     tree = QueueTree([alias, queue])
     assert tree.lineage(alias) == (alias, queue)
@@ -22,14 +22,14 @@ def test_lineage_ends_at_a_missing_parent() -> None:
     assert tree.lineage(an_alias("lost", to="nothing")) == (an_alias("lost", to="nothing"),)
 
 
-def test_cycle_is_detected_and_ends_the_lineage() -> None:
-    a, b, c = (shared_quota(one, cohort=up) for one, up in (("a", "b"), ("b", "c"), ("c", "b")))
+def test_a_cycle_ends_the_lineage() -> None:
+    a, b, c = (shared_quota(item, cohort=up) for item, up in (("a", "b"), ("b", "c"), ("c", "b")))
     queue = a_queue("gpu", cohort="a")
     tree = QueueTree([a, b, c, queue, shared_quota("self", cohort="self")])
     assert tree.lineage(queue) == (queue, a, b, c)
     assert tree.is_circular(queue)
     assert tree.is_circular(shared_quota("self", cohort="self"))
-    assert tree.subtree(c.name) == {one.name for one in (a, b, c, queue)}
+    assert tree.subtree(c.name) == {item.name for item in (a, b, c, queue)}
 
 
 def test_replaced_queue_moves_to_its_new_parent() -> None:

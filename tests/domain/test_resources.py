@@ -86,7 +86,7 @@ def test_accelerators_of_any_vendor(resource: str) -> None:
 
 
 @pytest.mark.parametrize("resource", [*NETWORK, *OTHER_DEVICES])
-def test_other_devices_are_no_accelerators(resource: str) -> None:
+def test_generic_devices_are_no_accelerators(resource: str) -> None:
     assert not is_accelerator(resource)
     assert is_device(resource)
 

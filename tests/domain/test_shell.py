@@ -13,7 +13,7 @@ def test_kubernetes_names_are_safe_in_a_shell(name: str) -> None:
 @pytest.mark.parametrize(
     "name", ["", "$(x)", "`x`", "a b", "a;b", "a\nb", "a\n", "-o", "--all", "a'b", "a/b", "*", "é"]
 )
-def test_other_names_are_rejected(name: str) -> None:
+def test_unsafe_names_are_rejected(name: str) -> None:
     assert not is_safe_in_shell("team-a", name)
 
 
@@ -23,7 +23,7 @@ def test_command_is_empty_if_a_name_is_unsafe() -> None:
     )
     assert command("kubectl logs -n {} {}", "ml", "run-0; reboot") == ()
     assert command("kubectl uncordon {} {}", "n1", "-rf") == ()
-    # What stands between names is ours; a quoted word stays one word.
+    # The text between names is ours. A quoted word stays one word.
     assert command_line(("kubectl", "x y")) == "kubectl 'x y'"
 
 
@@ -43,6 +43,6 @@ def test_command_has_the_context_of_its_cluster(context: str, line: str) -> None
     assert command_line(in_context(command("kubectl get pods"), context)) == line
 
 
-def test_other_commands_get_no_context() -> None:
+def test_unknown_commands_get_no_context() -> None:
     words = command("vcctl queue operate -a open -n {}", "research")
     assert in_context(words, "prod") == words

@@ -20,16 +20,16 @@ from tests.gangs import assemble
 def member(group: Group, name: str, scheduler: str, **fields: Any) -> Pod:
     """A pod that names a group of another API, and whose scheduler reads that."""
     kind = f"{group.meta.ref.kind}.{group.meta.ref.group}"
-    given = {"scheduler_name": scheduler, "other_scheduler": True, "group_kind": kind, **fields}
-    return a_pod(name, group=group, **given)
+    value = {"scheduler_name": scheduler, "other_scheduler": True, "group_kind": kind, **fields}
+    return a_pod(name, group=group, **value)
 
 
 def verdict_of(
     root: Owner | Group, *objects: Made, queues: Iterable[Queue] = (), **known: Any
 ) -> Verdict:
     """The verdict on a gang; `queues` are those that its groups name."""
-    nodes = {thing.meta.ref.name: thing for thing in objects if isinstance(thing, Node)}
+    nodes = {obj.meta.ref.name: obj for obj in objects if isinstance(obj, Node)}
     fields = {"gang_api_version": "v1beta1", "queues": QueueTree(queues), "nodes": nodes, **known}
-    events = [thing for thing in objects if isinstance(thing, Event)]
-    rest = [thing for thing in objects if not isinstance(thing, Event | Node)]
+    events = [obj for obj in objects if isinstance(obj, Event)]
+    rest = [obj for obj in objects if not isinstance(obj, Event | Node)]
     return assess(assemble(root, rest, now=NOW, events=events, **fields))

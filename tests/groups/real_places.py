@@ -1,4 +1,4 @@
-"""Places with PodGroups of real schedulers, and what is brought about in them."""
+"""Places with PodGroups of real schedulers, and the situations played in them."""
 
 from __future__ import annotations
 
@@ -86,22 +86,22 @@ class Place(PlaceOnBoard):
             "PodGroup",
             name,
             self.name,
-            until=lambda found: found.get("status", {}).get("phase") == phase,
+            until=lambda result: result.get("status", {}).get("phase") == phase,
         )
 
     def gang(self, minimum: int, cpu: str = "1", name: str = "run", **spec: Any) -> None:
         """Make a PodGroup and as many pods as it needs."""
         self.group(minimum, name, **spec)
-        more = {"queue": spec["queue"]} if self.version == KAI and "queue" in spec else {}
-        self.pods(minimum, cpu, name, **more)
+        extra = {"queue": spec["queue"]} if self.version == KAI and "queue" in spec else {}
+        self.pods(minimum, cpu, name, **extra)
 
     def placed(self, name: str = "run") -> list[str]:
         """Return the names of its pods that have a node."""
         result = self.client.list("v1", "Pod", self.name)
         return [
-            one["metadata"]["name"]
-            for one in result
-            if one["metadata"]["name"].startswith(name) and is_true(one, "PodScheduled")
+            obj["metadata"]["name"]
+            for obj in result
+            if obj["metadata"]["name"].startswith(name) and is_true(obj, "PodScheduled")
         ]
 
     def wait_placed(self, number: int, name: str = "run") -> None:
@@ -181,11 +181,11 @@ def lost(place: Place) -> None:
 
 
 def queue_closed(place: Place) -> None:
-    """Somebody has closed its queue, as `vcctl queue operate` does. Twin: it is open."""
+    """A user has closed its queue, as `vcctl queue operate` does. Twin: it is open."""
     for name in ("closed", "open"):
         place.client.create(volcano_queue(f"{place.name}-{name}"))
     queue = f"{place.name}-closed"
-    created = place.client.wait_for(VOLCANO, "Queue", queue, until=lambda one: one.get("status"))
+    created = place.client.wait_for(VOLCANO, "Queue", queue, until=lambda item: item.get("status"))
     target = {
         "apiVersion": VOLCANO,
         "kind": "Queue",
@@ -196,7 +196,7 @@ def queue_closed(place: Place) -> None:
     command = {"apiVersion": _BUS, "kind": "Command", "metadata": meta, "target": target}
     place.client.create({**command, "action": "CloseQueue"})
     place.client.wait_for(
-        VOLCANO, "Queue", queue, until=lambda one: one["status"].get("state") == "Closed"
+        VOLCANO, "Queue", queue, until=lambda obj: obj["status"].get("state") == "Closed"
     )
     place.gang(2, queue=queue)
     place.gang(2, name="twin", queue=f"{place.name}-open")
@@ -213,7 +213,7 @@ def capability(place: Place) -> None:
 
 
 def quota_taken(place: Place) -> None:
-    """Another has most of what its queue may have. Twin: that one."""
+    """Another gang uses most of the queue's limit. Twin: that gang."""
     place.client.create(volcano_queue(f"{place.name}-q", cpu="4"))
     place.gang(2, "2", "twin", queue=f"{place.name}-q", minResources={"cpu": "4"})
     place.wait_placed(2, "twin")
@@ -236,10 +236,10 @@ def let_in_again(place: Place) -> None:
 
 
 def queue_gone(place: Place) -> None:
-    """Nobody has made its queue. Twin: there is one."""
-    there = f"{place.name}-there"
+    """Its queue does not exist. Twin: it exists."""
+    existing = f"{place.name}-there"
     is_volcano = place.version == VOLCANO
-    place.client.create(volcano_queue(there) if is_volcano else kai_queue(there, "kai-root"))
+    place.client.create(volcano_queue(existing) if is_volcano else kai_queue(existing, "kai-root"))
     place.gang(2, queue=f"{place.name}-gone")
     place.gang(2, name="twin", queue=f"{place.name}-there")
 
@@ -261,12 +261,15 @@ def places_of(
         yield result
 
 
-def read(situation: Situation[Place], place: Place, words: str) -> None:
-    """Check what is told; `words` is how the sentence begins whose end has numbers of the whole cluster, or a time."""
+def read(situation: Situation[Place], place: Place, prefix: str) -> None:
+    """Check the verdict.
+
+    `words` is the fixed beginning of a sentence whose end has numbers of the whole cluster, or a time.
+    """
     check(situation, place)
-    wait(lambda: place.told()["message"].startswith(words), what=words, seen=place.told)
+    wait(lambda: place.told()["message"].startswith(prefix), what=prefix, seen=place.told)
     if situation.code == "unschedulable":
-        # Neither what would fit nor what would help is worked out for a scheduler with rules of its own.
+        # Fit and remedies are not computed for a scheduler with its own rules.
         assert place.detail()["fit"][0]["why"].endswith("places pods by rules of its own")
         assert place.said()["advice"] == []
 

@@ -207,7 +207,7 @@ def test_a_composite_pod_group() -> None:
     assert result.placed is None
 
 
-def test_an_invalid_composite_group_is_not_placed_whatever_its_status_says() -> None:
+def test_an_invalid_composite_group_is_not_placed_for_any_status() -> None:
     conditions = [
         {"type": "CompositePodGroupInitiallyScheduled", "status": "True", "reason": "Invalid"}
     ]
@@ -258,7 +258,7 @@ def test_the_disruption_mode_is_text_or_object(mode: Any, expected: str) -> None
     assert group(disruptionMode=mode).disruption_mode == expected
 
 
-def test_nulls() -> None:
+def test_null_fields_are_empty() -> None:
     result = group(schedulingConstraints=None, workloadRef=None, podGroupTemplateRef=None)
     assert (result.topology_keys, result.workload_name, result.conditions) == ((), "", ())
     made_by_hand = group({"gang": {"minCount": 2}}, podGroupTemplateRef={"workload": None})
@@ -313,7 +313,7 @@ GANG_FILES = [
 
 
 @pytest.mark.parametrize("file", GANG_FILES, ids=lambda file: f"{file.parent.name}/{file.stem}")
-def test_captured_groups_say_whether_the_scheduler_placed_them(file: Any) -> None:
+def test_captured_groups_have_their_placement(file: Any) -> None:
     groups = captured(file, PODGROUP)
     assert groups
     condition = {"1.36": "PodGroupScheduled", "1.37": "PodGroupInitiallyScheduled"}
@@ -343,7 +343,7 @@ def test_a_captured_tree_of_groups(file: Any) -> None:
     assert {("replica", True), ("left", False), ("right", False)} <= templates
 
 
-def test_claims_that_all_pods_share_with_what_was_made_of_their_templates() -> None:
+def test_shared_claims_include_those_of_templates() -> None:
     spec = {
         "schedulingPolicy": {"gang": {"minCount": 2}},
         "resourceClaims": [

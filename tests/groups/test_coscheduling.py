@@ -1,4 +1,4 @@
-"""PodGroups of coscheduling: which pods are in one, and what is told of them."""
+"""PodGroups of coscheduling: their pods and their verdicts."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.sentence_values import values_in
 KIND = "PodGroup.scheduling.x-k8s.io"
 PLUGIN = "scheduler-plugins"
 
-# gang-owners.md §6, and what the controller writes (podgroup_controller.go).
+# gang-owners.md §6, and the fields the controller writes (podgroup_controller.go).
 RING: Json = {
     "metadata": {"name": "ring", "namespace": "team-a", "uid": "r1", "resourceVersion": "4"},
     "spec": {"minMember": 3, "scheduleTimeoutSeconds": 120},
@@ -45,7 +45,7 @@ def test_a_pod_group() -> None:
 
 
 @pytest.mark.parametrize("least", [1, 0, None])
-def test_one_member_by_itself_is_no_gang(least: int | None) -> None:
+def test_a_group_of_one_is_no_gang(least: int | None) -> None:
     assert ring(minMember=least).policy is Policy.BASIC
 
 
@@ -71,21 +71,21 @@ def test_pods_name_it_by_a_label_that_schedulers_of_any_own_name_read() -> None:
 
 
 def member(name: str, **fields: Any) -> Pod:
-    given = {"scheduler_name": PLUGIN, "other_scheduler": True, **fields}
-    return a_pod(name, group="ring", group_kind=KIND, **given)
+    value = {"scheduler_name": PLUGIN, "other_scheduler": True, **fields}
+    return a_pod(name, group="ring", group_kind=KIND, **value)
 
 
 def ignoring(name: str, **fields: Any) -> Pod:
     """A pod of the stock scheduler."""
-    given = {"scheduler_name": "default-scheduler", "other_scheduler": False, **fields}
-    return member(name, ignores_group=True, **given)
+    value = {"scheduler_name": "default-scheduler", "other_scheduler": False, **fields}
+    return member(name, ignores_group=True, **value)
 
 
 def verdict_of(group: Group, *pods: Pod, **known: Any) -> Verdict:
     return assess(assemble(group, pods, now=NOW, gang_api_version="v1beta1", **known))
 
 
-def test_one_that_finds_no_room_is_told_in_its_schedulers_words() -> None:
+def test_a_shortage_quotes_the_scheduler() -> None:
     """Real ones: tests/groups/test_real_schedulers.py."""
     node = "0/1 nodes are available: 1 Insufficient cpu. preemption: 0/1 nodes are available."
     other = (
@@ -101,8 +101,8 @@ def test_one_that_finds_no_room_is_told_in_its_schedulers_words() -> None:
     assert result.advice_texts == ()
 
 
-def test_where_all_were_turned_back_with_another_nothing_is_made_up() -> None:
-    """As observed: the pod that found no room is told of as the others."""
+def test_an_indirect_refusal_gets_no_invented_cause() -> None:
+    """As observed: the pod that did not fit has the same message as the others."""
     texts = ("1 optimistic rejection in PostFilter.", "1 rejection in Unreserve.")
     pods = [member(f"p{n}", text=f"0/1 nodes are available: {one}") for n, one in enumerate(texts)]
     result = verdict_of(ring(minMember=2), *pods).finding
@@ -111,8 +111,8 @@ def test_where_all_were_turned_back_with_another_nothing_is_made_up() -> None:
     )
 
 
-def test_near_miss_of_the_stock_scheduler_arithmetic_is_asked() -> None:
-    """`room` is not read here: for the stock scheduler that is what is in the way."""
+def test_near_miss_of_the_default_scheduler_uses_the_arithmetic() -> None:
+    """`room` is not read here. For the default scheduler, it is the obstacle."""
     text = "0/1 nodes are available: 1 Insufficient cpu."
     group = a_group("ring", quorum=3)
     pods = [a_pod(f"p{n}", group=group, text=text) for n in range(3)]
@@ -120,7 +120,7 @@ def test_near_miss_of_the_stock_scheduler_arithmetic_is_asked() -> None:
     assert "gangboard cannot tell why (nodes: not read yet)" in message
 
 
-def test_one_that_has_too_few_pods() -> None:
+def test_a_group_with_too_few_pods() -> None:
     text = (
         "0/1 nodes are available: pre-filter pod p0 cannot find enough sibling pods, current pods "
         "number: 2, minMember of group: 3."
@@ -134,7 +134,7 @@ def test_one_that_has_too_few_pods() -> None:
     )
 
 
-def test_one_that_runs() -> None:
+def test_a_running_group() -> None:
     verdict = verdict_of(ring(), *(member(f"p{n}", on="n0") for n in range(3)))
     assert (verdict.finding.code, verdict.members.quorum) == ("running", 3)
 
@@ -149,8 +149,8 @@ def test_pods_of_two_schedulers_that_read_it_are_placed_by_neither() -> None:
     assert near.code != "mixed-schedulers"
 
 
-def test_to_the_stock_scheduler_it_is_decoration() -> None:
-    """Nothing is wrong while all run; near miss: some hold a node, and others are refused."""
+def test_the_default_scheduler_ignores_the_group() -> None:
+    """No problem while all pods run. Near miss: some pods hold a node, and others are refused."""
     verdict = verdict_of(ring(), *(ignoring(f"p{n}", on="n0") for n in range(3)))
     assert (verdict.finding.code, verdict.members.quorum) == ("running", None)
     text = "0/1 nodes are available: 1 Insufficient cpu."
@@ -179,7 +179,7 @@ def test_pods_of_a_job_stay_its_own_where_the_group_is_decoration() -> None:
     assert verdict.jobs[0].scheduling.mode == "brought-along"
 
 
-def test_one_that_is_not_there_is_missed_only_where_that_can_be_seen() -> None:
+def test_a_missing_group_is_reported_only_if_groups_are_observed() -> None:
     job = a_job("train", pods=1)
     pod = member("p0", of=job, created_at=ago(300))
 

@@ -1,4 +1,4 @@
-"""PodGroups of KAI: gangs and what only looks like one, and what its scheduler says of each.
+"""PodGroups of KAI: gangs, lookalikes, and the scheduler's messages about each.
 
 Texts and objects as observed on v0.12.0 (real-owners-2.md §3).
 """
@@ -64,7 +64,7 @@ def a_group(*conditions: Json, stale: str = "", **spec: Any) -> Group:
 
 
 def a_single(name: str) -> Group:
-    """One that keeps nobody together."""
+    """A group that does not keep its pods together."""
     group = a_group(minMember=1)
     ref = replace(group.meta.ref, name=name, uid=f"uid-{name}")
     return replace(group, meta=replace(group.meta, ref=ref))
@@ -106,11 +106,11 @@ def test_a_pod_group() -> None:
         ({"subGroups": [{"name": "a", "minMember": 2}, {"name": "b", "minMember": 3}]}, 5),
         ({"minMember": 0, "minSubGroup": 1, "subGroups": [{"name": "a", "minMember": 2}, {"name": "b", "minMember": 3}]}, 2),
         ({"minMember": 0, "subGroups": [{"name": "a"}, {"name": "b", "minMember": 3, "parent": "a"}]}, 3),
-        # One that names itself is above nothing.
+        # A group that names itself is not a parent.
         ({"minMember": 0, "subGroups": [{"name": "a", "minMember": 2, "parent": "a"}]}, 0),
     ],
 )  # fmt: skip
-def test_how_many_must_start_together(spec: Json, quorum: int) -> None:
+def test_the_minimum_is_the_quorum(spec: Json, quorum: int) -> None:
     assert a_group(**spec).quorum == quorum
 
 
@@ -159,11 +159,11 @@ def test_pods_of_a_job_that_each_have_a_group_of_their_own_are_no_gang() -> None
         (condition("New", "Something else."), ("unschedulable", Health.WAITING, "KAI cannot place 4 pods: Something else.")),
     ],
 )  # fmt: skip
-def test_what_its_scheduler_says(said: Json, expected: tuple[str, Health, str]) -> None:
+def test_scheduler_messages_have_codes(said: Json, expected: tuple[str, Health, str]) -> None:
     assert finding_summary(a_group(said), queues=[a_queue()], known_kinds=QUEUES) == expected
 
 
-def test_what_it_said_before_all_ran_is_no_news() -> None:
+def test_messages_before_all_pods_ran_are_outdated() -> None:
     """Its condition stays True while all run (before v0.17)."""
     group = a_group(condition("PodSchedulingErrors", NO_ROOM))
     assert finding_summary(group, pods=members(group, on="n0"))[0] == "running"
@@ -182,12 +182,12 @@ def test_the_newest_condition_counts() -> None:
     [
         ([], QUEUES, "queue-missing"),
         ([a_queue(parent="root")], QUEUES, "queue-missing"),
-        # Near misses: they are there, or nobody can tell.
+        # Near misses: the queues exist, or their existence is unknown.
         ([a_queue(parent="root"), a_queue("root")], QUEUES, "not-attempted"),
         ([], frozenset(), "not-attempted"),
     ],
 )
-def test_of_a_queue_that_does_not_exist_it_says_nothing(
+def test_a_message_about_a_missing_queue_is_not_used(
     queues: list[Queue], known: frozenset[str], code: str
 ) -> None:
     group = a_group()
@@ -198,7 +198,7 @@ def test_of_a_queue_that_does_not_exist_it_says_nothing(
         assert result[2] == (f"Queue {name} does not exist, so KAI ignores PodGroup pg-run-u1.")
 
 
-def test_one_whose_pods_were_taken_away() -> None:
+def test_a_group_with_reclaimed_pods() -> None:
     group = a_group(condition("PodSchedulingErrors", NO_ROOM))
     note = "Pod team-a/low-0 was preempted by higher priority workload team-b/pg-high-u2."
     code, health, message = finding_summary(group, an_event(group, "Evict", note))
@@ -208,7 +208,7 @@ def test_one_whose_pods_were_taken_away() -> None:
     assert finding_summary(group, an_event(group, "Evict", moved))[0] == "unschedulable"
 
 
-def test_one_that_fell_below_its_minimum_is_deleted_soon() -> None:
+def test_a_group_below_its_minimum_is_about_to_be_deleted() -> None:
     group = a_group(stale="2026-11-21T11:59:40Z")
     pods = [*members(group, 2, on="n0"), member(group, "p9", "kai-scheduler", text="no")]
     assert finding_summary(group, pods=pods) == (
@@ -232,7 +232,7 @@ def test_one_that_fell_below_its_minimum_is_deleted_soon() -> None:
         ("soon", "KAI deletes the rest at about 12:00:40 UTC, unless the lost members are placed again."),
     ],
 )  # fmt: skip
-def test_how_long_one_below_its_minimum_goes_on_is_its_own_field(
+def test_the_grace_period_below_the_minimum_is_a_field_of_the_group(
     period: str | None, end: str
 ) -> None:
     spec = {} if period is None else {"stalenessGracePeriod": period}
@@ -244,13 +244,13 @@ def test_how_long_one_below_its_minimum_goes_on_is_its_own_field(
     assert (verdict.finding.recheck_at is None) is (period in ("-1s", "1.5s"))
 
 
-def test_a_queue_that_its_scheduler_says_does_not_exist() -> None:
+def test_a_queue_the_scheduler_calls_missing() -> None:
     """Since 0.17 it says so; near miss: a Queue that exists was made after that."""
-    said = condition("QueueDoesNotExist", "Queue 'team-a' does not exist")
-    code, health, message = finding_summary(a_group(said))
+    reported = condition("QueueDoesNotExist", "Queue 'team-a' does not exist")
+    code, health, message = finding_summary(a_group(reported))
     assert (code, health) == ("queue-missing", Health.BLOCKED)
     assert message.startswith("Queue team-a does not exist")
-    created = finding_summary(a_group(said), queues=[a_queue("team-a")], known_kinds=QUEUES)
+    created = finding_summary(a_group(reported), queues=[a_queue("team-a")], known_kinds=QUEUES)
     assert created[0] == "unschedulable"
 
 
@@ -262,7 +262,7 @@ def test_preemption_that_is_delayed() -> None:
         "KAI cannot place 4 pods: it does not preempt for them until their preemptionDelay "
         "of 5m0s has passed."
     )
-    # Near miss: the field alone says nothing of why it waits.
+    # Near miss: the field alone does not explain the wait.
     other = finding_summary(
         a_group(condition("PodSchedulingErrors", NO_ROOM), preemptionDelay="5m0s")
     )

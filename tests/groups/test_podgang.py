@@ -22,10 +22,12 @@ def a_podgang(status: Json | None = None, **spec: object) -> Group:
     return result
 
 
-def test_it_has_a_part_for_each_podclique_with_what_that_needs() -> None:
+def test_each_podclique_is_a_role_with_its_requests() -> None:
     result = a_podgang()
     assert result.policy is Policy.GANG
-    assert [(one.name, one.quorum, one.members) for one in result.templates] == [
+    assert [
+        (template.name, template.quorum, template.members) for template in result.templates
+    ] == [
         ("chat-0-pre", 2, ("a", "b")),
         ("chat-0-dec", 0, ()),
     ]
@@ -34,7 +36,7 @@ def test_it_has_a_part_for_each_podclique_with_what_that_needs() -> None:
     assert result.meta.controller.uid == "uid-chat"
 
 
-def test_its_phase_is_not_read_and_whether_it_was_placed_only_a_condition_tells() -> None:
+def test_placement_is_a_condition_and_not_the_phase() -> None:
     assert a_podgang(initialized(True)).placed is None
     placed = initialized(True)
     placed["conditions"].append({**placed["conditions"][0], "type": "Scheduled"})
@@ -43,15 +45,15 @@ def test_its_phase_is_not_read_and_whether_it_was_placed_only_a_condition_tells(
     assert result.placed.is_true
 
 
-def test_the_topology_that_it_must_keep_is_read_and_what_it_prefers_is_not() -> None:
+def test_the_required_topology_is_decoded_without_the_preferred() -> None:
     required = {"packConstraint": {"required": "rack", "preferred": "kubernetes.io/hostname"}}
     assert a_podgang(topologyConstraint=required).topology_keys == ("rack",)
     preferred = {"packConstraint": {"preferred": "kubernetes.io/hostname"}}
     assert a_podgang(topologyConstraint=preferred).topology_keys == ()
 
 
-def test_one_without_a_spec_has_no_parts() -> None:
-    """The API server takes none such; a CRD that was changed by somebody would."""
+def test_a_podgang_without_a_spec_has_no_roles() -> None:
+    """The API server rejects such an object. A modified CRD would accept it."""
     created = {"metadata": {"name": "odd", "namespace": "x", "uid": "u", "resourceVersion": "1"}}
     result: Group = model(PodGangs.resources[0], created)
     assert (result.quorum, result.templates) == (0, ())

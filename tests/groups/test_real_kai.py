@@ -68,10 +68,10 @@ class GrovePlace(PlaceOnBoard):
         """Make one of two PodCliques, and no pod of the second."""
         created = []
         for part in ("web", "decode"):
-            one = clique(part, 1, 1, on={POOL: self.name})
-            one["labels"] = {"kai.scheduler/queue": "kai-open"}
-            one["spec"]["podSpec"]["schedulerName"] = "kai-scheduler"
-            created.append(one)
+            obj = clique(part, 1, 1, on={POOL: self.name})
+            obj["labels"] = {"kai.scheduler/queue": "kai-open"}
+            obj["spec"]["podSpec"]["schedulerName"] = "kai-scheduler"
+            created.append(obj)
         operator = self.operators[name] = Operator(self.client)
         operator.create(podcliqueset(name, self.name, created), lacking=1)
         return operator
@@ -96,7 +96,7 @@ WORDS = {
     "kai-no-room": "KAI has room for 2 of 3 pods that must start together: ",
     "kai-over-limit": "Queue kai-over-limit-q may have 2 GPUs at most: ",
 }
-"""How sentences begin whose end has numbers of the whole cluster, a time, or what is not always told."""
+"""Prefixes of sentences whose end has cluster-wide numbers, a time, or an optional part."""
 
 
 @pytest.fixture(scope="module")
@@ -118,27 +118,27 @@ def places(all_places: dict[str, PlaceOnBoard]) -> dict[str, Place]:
 
 
 @pytest.mark.parametrize("name", SITUATIONS)
-def test_what_a_person_reads(places: dict[str, Place], name: str) -> None:
+def test_users_see_the_expected_verdict(places: dict[str, Place], name: str) -> None:
     read(SITUATIONS[name], places[name], WORDS.get(name, ""))
 
 
-def test_no_gang_is_there_twice_and_each_pod_is_in_one(places: dict[str, Place]) -> None:
+def test_every_gang_is_listed_once_and_each_pod_is_in_one(places: dict[str, Place]) -> None:
     each_once(places)
 
 
-def test_its_queue_tells_who_waits_in_it_and_who_runs(places: dict[str, Place]) -> None:
+def test_the_queue_counts_waiting_and_running_gangs(places: dict[str, Place]) -> None:
     result = places["kai-over-limit"].queue(waiting=1, placed=1)
     assert (result["system"], result["tells_places"]) == ("KAI", False)
-    assert [one["name"] for one in result["line"]] == ["kai-over-limit-run"]
-    assert [one["name"] for one in result["holders"]] == ["kai-over-limit-twin"]
-    told = {one["resource"]: (one["nominal"], one["terms"]) for one in result["quotas"]}
+    assert [item["name"] for item in result["line"]] == ["kai-over-limit-run"]
+    assert [holder["name"] for holder in result["holders"]] == ["kai-over-limit-twin"]
+    verdicts = {quota["resource"]: (quota["nominal"], quota["terms"]) for quota in result["quotas"]}
     weight = {"name": "over-quota weight", "amount": "1"}
-    assert told["nvidia.com/gpu"] == ("2", [{"name": "limit", "amount": "2"}, weight])
-    assert told["cpu"] == (None, [{"name": "limit", "amount": None}, weight])
+    assert verdicts["nvidia.com/gpu"] == ("2", [{"name": "limit", "amount": "2"}, weight])
+    assert verdicts["cpu"] == (None, [{"name": "limit", "amount": None}, weight])
 
 
 def test_a_podclique_that_is_scaled_to_zero(all_places: dict[str, PlaceOnBoard]) -> None:
-    """The PodGroup of KAI has a subgroup of it with a minimum; what is advised lets all of it run."""
+    """KAI's PodGroup has a subgroup with a minimum for it. The advised minimum lets all pods run."""
     place = all_places["kai-grove-zero"]
     assert isinstance(place, GrovePlace)
     check(OF_GROVE[place.name], place)

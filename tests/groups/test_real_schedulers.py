@@ -1,7 +1,7 @@
-"""PodGroups of real schedulers, coscheduling 0.35 and Volcano 1.14 on 1.37, told by a whole gangboard.
+"""PodGroups of real schedulers, coscheduling 0.35 and Volcano 1.14 on 1.37, under a complete gangboard.
 
-All situations play at once, each on a node of its own and with a near miss. Arithmetic says nothing in any of
-them: why these schedulers refuse is a matter of rules of their own.
+All situations play at once, each on a node of its own and with a near miss. Placement is not computed in
+any of them, because these schedulers have their own rules.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ WORDS = {
     "cosched-no-room": "Scheduler scheduler-plugins cannot place 3 pods",
     "volcano-no-room": "Volcano has room for 2 of 3 pods that must start together",
 }
-"""How sentences begin whose end has numbers of the whole cluster, a time, or what is not always told."""
+"""Prefixes of sentences whose end has cluster-wide numbers, a time, or an optional part."""
 
 
 @pytest.fixture(scope="module")
@@ -118,15 +118,15 @@ def places(gang_plane: Client, board: Installation) -> Iterator[dict[str, Place]
 
 
 @pytest.mark.parametrize("name", SITUATIONS)
-def test_what_a_person_reads(places: dict[str, Place], name: str) -> None:
+def test_users_see_the_expected_verdict(places: dict[str, Place], name: str) -> None:
     read(SITUATIONS[name], places[name], WORDS.get(name, ""))
 
 
-def test_no_gang_is_there_twice_and_each_pod_is_in_one(places: dict[str, Place]) -> None:
+def test_every_gang_is_listed_once_and_each_pod_is_in_one(places: dict[str, Place]) -> None:
     each_once(places)
 
 
-def test_a_queue_of_volcano_tells_who_waits_in_it_and_who_runs(places: dict[str, Place]) -> None:
+def test_a_volcano_queue_counts_waiting_and_running_gangs(places: dict[str, Place]) -> None:
     name = "volcano-quota-taken"
     read(SITUATIONS[name], places[name], WORDS.get(name, ""))
     result = places[name].queue(waiting=1, placed=1)
@@ -134,16 +134,16 @@ def test_a_queue_of_volcano_tells_who_waits_in_it_and_who_runs(places: dict[str,
     (waiting,) = result["line"]
     assert (waiting["name"], waiting["position"]) == ("run", None)
     assert "Pending" in waiting["message"]
-    assert [one["name"] for one in result["holders"]] == ["twin"]
+    assert [holder["name"] for holder in result["holders"]] == ["twin"]
     # Volcano 1.14 writes no counts into the status of its queues.
     assert (result["pending"], result["admitted"]) == (None, None)
     assert {"name": "weight", "amount": "1"} in result["terms"]
 
 
-def test_a_group_that_keeps_itself_out_of_its_queue_is_let_in_by_what_is_advised(
+def test_the_advice_admits_a_group_that_blocks_itself(
     places: dict[str, Place],
 ) -> None:
-    """Volcano adds what its pod holds to what it asks for."""
+    """Volcano adds the usage of its pod to its request."""
     place = places["volcano-let-in-again"]
     place.wait_told("exceeds-quota")
     assert place.told()["advice"] == [

@@ -1,4 +1,4 @@
-"""Jobs of a real Volcano (1.14): aborted and resumed by a click, told on the way, and what the actor may send."""
+"""Jobs of a real Volcano (1.14): aborted and resumed by a click, the verdicts on the way, and the actor's permissions."""
 
 from __future__ import annotations
 
@@ -47,11 +47,11 @@ class Place(PlaceOnBoard):
         """Return the name of a pod that is bound to a node."""
         pods = self.client.list("v1", "Pod", self.name)
         return next(
-            str(one["metadata"]["name"]) for one in pods if one["spec"].get("nodeName") == node_name
+            str(pod["metadata"]["name"]) for pod in pods if pod["spec"].get("nodeName") == node_name
         )
 
     def phase(self, name: str = "run") -> str:
-        """Return what its controller says of it."""
+        """Return the controller's status of it."""
         status = self.client.get(VCJOB, "Job", name, self.name).get("status") or {}
         return str((status.get("state") or {}).get("phase", ""))
 
@@ -92,21 +92,21 @@ def _last_try(place: Place) -> None:
 def _restart_waits(place: Place) -> None:
     """A pod fails, and another one cannot end: its node does not answer. Twin: all of its pods end."""
     restart = [{"event": "PodFailed", "action": "RestartJob"}]
-    lost, more = (
+    lost, extra = (
         node(f"{place.name}-{name}", cpu=cpu, labels={POOL: place.name})
         for name, cpu in (("lost", "1"), ("more", "4"))
     )
     make_nodes(place.client, [lost])
     place.job(policies=restart)
     place.wait_told("running")
-    make_nodes(place.client, [more])
+    make_nodes(place.client, [extra])
     place.job("twin", policies=restart)
     place.wait_told("running", "twin")
-    kept = place.pod_on(f"{place.name}-lost")
-    place.client.patch("v1", "Pod", kept, {"metadata": {"annotations": LINGER}}, place.name)
+    stored = place.pod_on(f"{place.name}-lost")
+    place.client.patch("v1", "Pod", stored, {"metadata": {"annotations": LINGER}}, place.name)
     lose_node(place.client, f"{place.name}-lost")
-    for one in (place.pod_on(place.name), "twin-driver-0"):
-        place.client.patch_status("v1", "Pod", one, {"phase": "Failed"}, place.name)
+    for item in (place.pod_on(place.name), "twin-driver-0"):
+        place.client.patch_status("v1", "Pod", item, {"phase": "Failed"}, place.name)
     place.wait_phase("Restarting")
 
 
@@ -139,16 +139,16 @@ def places(gang_plane: Client, board: Installation) -> Iterator[dict[str, Place]
 
 
 @pytest.mark.parametrize("name", SITUATIONS)
-def test_what_a_person_reads(places: dict[str, Place], name: str) -> None:
+def test_users_see_the_expected_verdict(places: dict[str, Place], name: str) -> None:
     check(SITUATIONS[name], places[name])
 
 
-def test_it_is_another_kind_than_the_job_of_kubernetes(places: dict[str, Place]) -> None:
+def test_a_volcano_job_is_not_a_kubernetes_job(places: dict[str, Place]) -> None:
     gang = places["vcjob-whole"].told()
     assert (gang["api_group"], gang["kind"]) == ("batch.volcano.sh", "Job")
 
 
-def test_a_click_aborts_it_and_another_one_resumes_it(places: dict[str, Place]) -> None:
+def test_a_click_aborts_the_job_and_another_click_resumes_it(places: dict[str, Place]) -> None:
     place = places["vcjob-aborted"]
     stopped = place.stopped
     assert (stopped["state"], stopped["lever"]) == ("verified", "volcano_command"), stopped
@@ -178,18 +178,18 @@ def test_a_resume_that_would_end_it_is_refused(places: dict[str, Place]) -> None
     assert place.phase() == "Aborted"
 
 
-def test_a_restart_goes_on_when_a_pod_is_forced_away_from_a_lost_node(
+def test_a_restart_continues_after_a_pod_of_a_lost_node_is_force_deleted(
     places: dict[str, Place],
 ) -> None:
     place = places["vcjob-restart-waits"]
     lost = f"{place.name}-lost"
     place.wait_told("restarting")
-    kept, told = place.pod_on(lost), place.told()
-    assert told["message"] == (
+    kept, verdicts = place.pod_on(lost), place.told()
+    assert verdicts["message"] == (
         f"Restart 1 of 3: 0 of 3 pods are ready; pod {kept} is still being deleted on node {lost}, which is "
         "NotReady."
     )
-    assert told["advice"] == [
+    assert verdicts["advice"] == [
         f"Bring node {lost} back: a member is still bound to it.",
         f"If it is off for good, delete node {lost}, or force-delete pod {kept}: kubectl --context test "
         f"delete pod -n {place.name} {kept} --grace-period=0 --force",
@@ -198,7 +198,7 @@ def test_a_restart_goes_on_when_a_pod_is_forced_away_from_a_lost_node(
     place.wait_told("running")
 
 
-def test_the_actor_may_command_jobs_of_volcano_and_nothing_else(
+def test_the_actor_may_create_volcano_commands_only(
     places: dict[str, Place], accounts: Installed
 ) -> None:
     place = places["vcjob-last-try"]
@@ -233,11 +233,11 @@ def test_the_actor_may_command_jobs_of_volcano_and_nothing_else(
         command(owners=[other]),
         command(owners=[target, other]),
     ]
-    for one in denied:
-        place.client.create(one, dry_run=True)  # an admin may
+    for item in denied:
+        place.client.create(item, dry_run=True)  # an admin may
         with pytest.raises(ApiError, match="gangboard-actor-commands") as caught:
-            accounts.actor.create(one, dry_run=True)
-        assert caught.value.status in (403, 422), one
+            accounts.actor.create(item, dry_run=True)
+        assert caught.value.status in (403, 422), item
     with pytest.raises(ApiError, match="cannot patch"):
         accounts.actor.patch(VCJOB, "Job", "twin", {"spec": {"maxRetry": 9}}, place.name)
     with pytest.raises(ApiError, match="cannot delete"):

@@ -24,11 +24,11 @@ def places(gang_plane: Client, board: Installation) -> Iterator[dict[str, Place]
 
 
 @pytest.mark.parametrize("name", SITUATIONS)
-def test_what_a_person_reads(places: dict[str, Place], name: str) -> None:
+def test_users_see_the_expected_verdict(places: dict[str, Place], name: str) -> None:
     check(SITUATIONS[name], places[name])
 
 
-def test_the_near_misses_are_told_in_words_of_their_own(places: dict[str, Place]) -> None:
+def test_near_misses_have_their_own_messages(places: dict[str, Place]) -> None:
     assert places["yunikorn-whole"].told("twin")["message"] == (
         "YuniKorn cannot place 2 pods, and does not say why."
     )
@@ -39,22 +39,26 @@ def test_the_near_misses_are_told_in_words_of_their_own(places: dict[str, Place]
     assert message.endswith(" was left for queue root.data."), message
 
 
-def test_why_placeholders_wait_is_told_of_the_gang(places: dict[str, Place]) -> None:
+def test_the_gang_shows_the_cause_of_waiting_placeholders(places: dict[str, Place]) -> None:
     place = places["yunikorn-placeholders"]
-    begun = (
+    started = (
         "YuniKorn holds 3 pods back until the placeholders of application yunikorn-placeholders-{name} "
         "are placed, and {number} cannot be placed: node(s) didn't match Pod's node affinity/selector ("
     )
     for name, number in {"run": "3 placeholders", "twin": "1 placeholder"}.items():
 
-        def told(name: str = name) -> str:
+        def message_of(name: str = name) -> str:
             return str(place.told(name)["message"])
 
-        wait(partial(_begins, told, begun.format(name=name, number=number)), what=name, seen=told)
+        wait(
+            partial(_begins, message_of, started.format(name=name, number=number)),
+            what=name,
+            seen=message_of,
+        )
 
 
-def _begins(told: Callable[[], str], words: str) -> bool:
-    return told().startswith(words)
+def _begins(verdicts: Callable[[], str], words: str) -> bool:
+    return verdicts().startswith(words)
 
 
 def test_a_placeholder_is_in_no_gang(places: dict[str, Place]) -> None:
@@ -73,7 +77,7 @@ def test_the_queue_is_that_of_the_pods(places: dict[str, Place]) -> None:
 
 def test_a_pod_without_an_owner_cannot_be_suspended(places: dict[str, Place]) -> None:
     offers = places["yunikorn-bare"].detail("twin")["actions"]
-    assert {one["verb"]: (one["allowed"], one["why_not"]) for one in offers}["suspend"] == (
+    assert {offer["verb"]: (offer["allowed"], offer["why_not"]) for offer in offers}["suspend"] == (
         False,
         "Pod twin cannot be suspended: no controller would re-create it.",
     )

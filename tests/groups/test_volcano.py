@@ -1,4 +1,4 @@
-"""PodGroups of Volcano: what its queue and its scheduler say, in one sentence each."""
+"""PodGroups of Volcano: messages of the queue and the scheduler, one sentence each."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ def test_a_pod_group() -> None:
     [
         (ring("Inqueue", condition("Unschedulable", "10", REFUSED)), "False"),
         (ring("Running", condition("Scheduled", "10")), "True"),
-        # Neither is taken back: the later one counts.
+        # Volcano removes neither condition, so the later one counts.
         (ring("Inqueue", condition("Scheduled", "10"), condition("Unschedulable", "20", "x")), "False"),
         (ring("Inqueue", condition("Unschedulable", "10", "x"), condition("Scheduled", "20")), "True"),
-        # What has run was placed once, whatever is refused since.
+        # A gang that ran was placed before, regardless of later refusals.
         (ring("Unknown", condition("Scheduled", "10"), condition("Unschedulable", "20", "x")), "True"),
         (ring("Pending"), None),
     ],
@@ -41,7 +41,7 @@ def test_whether_it_was_placed(group: Group, status: str | None) -> None:
     assert (group.placed and group.placed.status) == status
 
 
-def test_one_that_finds_no_room_is_told_in_volcanos_words() -> None:
+def test_a_shortage_quotes_volcano() -> None:
     group = ring("Inqueue", condition("Unschedulable", "58", REFUSED))
     assert finding_summary(group, queues=[queue()]) == (
         "unschedulable",
@@ -51,7 +51,7 @@ def test_one_that_finds_no_room_is_told_in_volcanos_words() -> None:
     )
 
 
-def test_where_it_only_counts_nothing_is_made_up() -> None:
+def test_a_count_without_a_cause_gets_no_invented_cause() -> None:
     """As observed on v1.14.1."""
     counts = (
         "1/3 tasks in gang unschedulable: pod group is not ready, 3 Pending, 3 minAvailable; Pending: 1 "
@@ -63,7 +63,7 @@ def test_where_it_only_counts_nothing_is_made_up() -> None:
     )
 
 
-def test_what_it_said_before_all_ran_is_no_news() -> None:
+def test_messages_before_all_pods_ran_are_outdated() -> None:
     """Near miss: the condition stays, and all members have a node."""
     group = ring("Running", condition("Unschedulable", "20", REFUSED))
     assert finding_summary(group, pods=members(group, on="n0"))[0] == "running"
@@ -80,7 +80,7 @@ def test_what_it_said_before_all_ran_is_no_news() -> None:
         ({}, ("queue-evaluating", Health.WAITING, "Queue research has not admitted it yet.")),
     ],
 )  # fmt: skip
-def test_why_its_queue_does_not_let_it_in(
+def test_the_cause_of_a_refused_admission(
     what: dict[str, Any], expected: tuple[str, Health, str]
 ) -> None:
     assert finding_summary(ring("Pending", minResources={"cpu": "6"}), **what) == expected
@@ -115,19 +115,21 @@ def test_a_command_has_the_name_of_a_queue_only_if_that_is_safe(
          "Queue research has not admitted it yet."),
     ],
 )  # fmt: skip
-def test_why_it_is_not_let_in_stands_in_an_event(note: str, code: str, message: str) -> None:
+def test_the_cause_of_a_refused_admission_is_in_an_event(
+    note: str, code: str, message: str
+) -> None:
     group = ring("Pending")
     event = an_event(group, "Unschedulable", note)
     assert finding_summary(group, event, queues=[queue()]) == (code, Health.WAITING, message)
 
 
-def test_near_miss_one_that_was_let_in_is_not_told_of_its_queue() -> None:
+def test_near_miss_of_an_admitted_group_ignores_its_queue() -> None:
     group = ring("Inqueue")
     event = an_event(group, "Unschedulable", "queue resource quota insufficient: insufficient cpu")
     assert finding_summary(group, event, queues=[queue()])[0] == "not-attempted"
 
 
-def test_in_a_closed_queue_nothing_is_placed_whatever_its_phase() -> None:
+def test_a_closed_queue_places_no_gang_in_any_phase() -> None:
     """As observed; near miss: what runs there runs on."""
     assert finding_summary(ring("Inqueue"), queues=[queue("Closed")])[0] == "queue-stopped"
     group = ring("Running", condition("Scheduled", "58"))
@@ -137,7 +139,7 @@ def test_in_a_closed_queue_nothing_is_placed_whatever_its_phase() -> None:
     )
 
 
-def test_one_that_nobody_has_looked_at() -> None:
+def test_an_unprocessed_group() -> None:
     assert finding_summary(ring("")) == (
         "queue-evaluating",
         Health.BLOCKED,
@@ -160,14 +162,14 @@ def test_a_task_with_fewer_pods_than_it_needs_at_least() -> None:
     )
 
 
-def test_minima_of_tasks_that_together_are_more_than_its_minimum_are_not_looked_at() -> None:
+def test_task_minima_above_the_group_minimum_are_not_processed() -> None:
     """CheckTaskValid skips them then (job_info.go of v1.14.1; a Job of 2 + 1 with minimum 2 ran without its third)."""
     assert ring(minMember=3, minTaskMember={"driver": 1, "worker": 2}).templates
     result = ring(minMember=2, minTaskMember={"driver": 1, "worker": 2})
     assert (result.templates, result.part_label) == ((), "")
 
 
-def test_one_that_lost_members() -> None:
+def test_a_group_with_lost_members() -> None:
     """Unknown: it ran, and some of its members are gone (session.go)."""
     group = ring("Unknown", condition("Scheduled", "10"), condition("Unschedulable", "20", REFUSED))
     text = "0/1 nodes are unavailable: 1 Insufficient cpu."
@@ -192,13 +194,13 @@ def test_pods_that_wait_for_the_capacity_of_their_queue() -> None:
 
 
 @pytest.mark.parametrize("gates", [("example.com/approval",), (QUEUE_GATE, "example.com/approval")])
-def test_gates_of_others_are_told_as_gates(gates: tuple[str, ...]) -> None:
-    """Near miss: what somebody else has to take away."""
+def test_foreign_gates_are_reported_as_gates(gates: tuple[str, ...]) -> None:
+    """Near miss: a gate of another controller."""
     group = ring("Inqueue")
     assert finding_summary(group, pods=members(group, gates=gates))[0] == "scheduling-gated"
 
 
-def test_a_queue_that_is_closed_is_told_before_its_gate() -> None:
+def test_a_closed_queue_precedes_its_gate() -> None:
     group = ring("Inqueue")
     pods = members(group, gates=(QUEUE_GATE,))
     assert finding_summary(group, pods=pods, queues=[queue("Closed")])[0] == "queue-stopped"

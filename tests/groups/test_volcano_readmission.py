@@ -1,4 +1,4 @@
-"""A PodGroup of Volcano that waits for its queue once more: why, what it holds meanwhile, and what lets it in."""
+"""A PodGroup of Volcano that waits for its queue again: the cause, its usage meanwhile, and the remedy."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def no_quota() -> Event:
 
 
 def test_pods_wait_until_their_group_is_let_in_again() -> None:
-    """The scheduler tries none of them before (allocate.go), so that it says nothing is no fault of its."""
+    """The scheduler tries none of them before (allocate.go), so its silence is no fault."""
     result = back_in_queue(queues=[queue()]).finding
     assert (result.code, result.health, result.message) == (
         "queue-evaluating",
@@ -47,7 +47,7 @@ def test_pods_wait_until_their_group_is_let_in_again() -> None:
     )
 
 
-def test_others_hold_what_they_need_to_be_let_in_again() -> None:
+def test_other_gangs_hold_the_capacity_for_readmission() -> None:
     result = back_in_queue(no_quota(), queues=[queue(cpu="12")]).finding
     assert (result.code, result.health, result.message) == (
         "waiting-for-quota",
@@ -68,7 +68,7 @@ def test_others_hold_what_they_need_to_be_let_in_again() -> None:
     ],
     ids=["of a Job", "by hand", "runs"],
 )  # fmt: skip
-def test_what_it_holds_itself_keeps_it_out(
+def test_the_gang_itself_holds_the_capacity_for_readmission(
     ready: bool, of: Controller | None, deletion: str
 ) -> None:
     """Its queue has room for the 6 CPUs of all three, not for these and the 2 that one has already."""
@@ -92,11 +92,11 @@ def test_what_it_holds_itself_keeps_it_out(
 
 
 def test_its_queue_that_did_not_refuse_it_is_not_blamed() -> None:
-    """Near miss: as much, and no event says so; nothing tells which plugins Volcano has."""
+    """Near miss: an equal request without an event. The plugins of this Volcano are unknown."""
     assert back_in_queue(queues=[queue(cpu="7")]).finding.code == "queue-evaluating"
 
 
-def test_one_that_is_in_again_is_told_of_nodes() -> None:
+def test_a_readmitted_gang_is_judged_by_nodes() -> None:
     """Near miss: let in, it waits for room."""
     group = ring("Inqueue", condition("Unschedulable", "58", REFUSED))
     holds, *waiting = members(group, text="0/1 nodes are unavailable: 1 Insufficient cpu.")

@@ -1,7 +1,7 @@
-"""Applications of YuniKorn: no object, a label or an annotation, and what its scheduler says of the pods.
+"""Applications of YuniKorn: no object, a label or an annotation, and the scheduler's messages about the pods.
 
-Texts as YuniKorn 1.9.0 wrote them on 1.37, but for those of a user's quota, of quota that has come, and of placeholders
-that could not be made: these as k8shim and core write them (ask_events.go, application.go).
+Texts as YuniKorn 1.9.0 wrote them on 1.37, but for those of a user's quota, of quota that has come, and of
+placeholders that could not be made: these as k8shim and core write them (ask_events.go, application.go).
 """
 
 from __future__ import annotations
@@ -91,8 +91,8 @@ def test_a_placeholder_is_in_no_gang(domain: str) -> None:
 
 def members(number: int = 2, **fields: Any) -> list[Pod]:
     job = a_job("etl", pods=2)
-    given = {"of": job, "scheduler_name": "yunikorn", "other_scheduler": True, **fields}
-    return [a_pod(f"p{n}", group="etl-7", group_kind=KIND, **given) for n in range(number)]
+    value = {"of": job, "scheduler_name": "yunikorn", "other_scheduler": True, **fields}
+    return [a_pod(f"p{n}", group="etl-7", group_kind=KIND, **value) for n in range(number)]
 
 
 def event_of(pod: Pod, note: str, reason: str = "Informational", *, before: float = 30) -> Event:
@@ -107,17 +107,17 @@ def refused(message: str = WAITS, reason: str = "Unschedulable") -> Any:
     return a_condition("PodScheduled", "False", reason=reason, message=message)
 
 
-def test_a_queue_without_room_is_told_by_its_event() -> None:
+def test_a_full_queue_is_explained_by_its_event() -> None:
     pods = members()
     finding = finding_of(pods, *(event_of(pod, NO_QUOTA) for pod in pods))
     assert (finding.code, finding.health) == ("waiting-for-quota", Health.WAITING)
     assert finding.message == (
         "Queue root.data has too little quota for 2 pods: each requests 4 CPUs, and 2.5 is left."
     )
-    assert [one.value for one in finding.evidence] == [NO_QUOTA]
+    assert [item.value for item in finding.evidence] == [NO_QUOTA]
 
 
-def test_a_user_without_quota_is_told_apart_from_a_queue() -> None:
+def test_a_user_quota_is_distinguished_from_a_queue_quota() -> None:
     pods = members()
     assert finding_of(pods, event_of(pods[0], NO_USER_QUOTA)).message == (
         "The quota of its user has too little quota for 1 pod: it requests 1 pod, and 0 is left."
@@ -150,7 +150,7 @@ def test_a_pod_that_was_tried_since_does_not_wait_for_quota() -> None:
         "Request 'uid-p0' does not fit in queue 'root.data' (requested map[vcore:x], available map[vcore:1])",
     ],
 )
-def test_amounts_that_tell_nothing_are_left_out(odd: str) -> None:
+def test_meaningless_amounts_are_omitted(odd: str) -> None:
     pods = members()
     assert (
         finding_of(pods, event_of(pods[0], odd)).message
@@ -158,7 +158,7 @@ def test_amounts_that_tell_nothing_are_left_out(odd: str) -> None:
     )
 
 
-def test_half_of_it_runs_and_a_queue_has_no_room_for_the_rest() -> None:
+def test_half_of_the_gang_runs_and_the_queue_is_full() -> None:
     (first, _), (_, second) = members(on="n0"), members()
     finding = finding_of([first, second], event_of(second, NO_QUOTA))
     assert (finding.code, finding.health) == ("partly-placed", Health.DEGRADED)
@@ -184,9 +184,7 @@ def test_half_of_it_runs_and_a_queue_has_no_room_for_the_rest() -> None:
         ),
     ],
 )
-def test_what_it_says_of_nodes_is_told(
-    condition: Any, notes: tuple[str, ...], message: str
-) -> None:
+def test_node_messages_are_quoted(condition: Any, notes: tuple[str, ...], message: str) -> None:
     pods = members(scheduled=condition)
     finding = finding_of(pods, *(event_of(pods[0], note) for note in notes))
     assert (finding.code, finding.health) == ("unschedulable", Health.WAITING)
@@ -218,7 +216,7 @@ def test_members_wait_for_placeholders_before_they_are_tried() -> None:
         "Application etl-7 fall back to normal scheduling",
     ],
 )
-def test_a_gang_that_was_given_up_is_placed_one_by_one(note: str) -> None:
+def test_an_abandoned_gang_is_scheduled_pod_by_pod(note: str) -> None:
     (first, _), (_, second) = members(on="n0"), members(scheduled=refused())
     event = event_of(first, note, "GangScheduling")
     finding = finding_of([first, second], event)
@@ -241,7 +239,7 @@ def test_a_group_without_an_object_is_not_missed() -> None:
     assert finding_of(members()).code == "not-attempted"
 
 
-def test_what_the_stock_scheduler_places_is_told_without_it() -> None:
+def test_pods_of_the_default_scheduler_are_judged_without_yunikorn() -> None:
     pods = members(scheduler_name="default-scheduler", other_scheduler=False, ignores_group=True)
     assert finding_of(pods, event_of(pods[0], NO_QUOTA)).code == "not-attempted"
 
@@ -315,7 +313,7 @@ def test_an_application_is_rejected(note: str, code: str, health: Health, messag
     assert (finding.code, finding.health, finding.message) == (code, health, message)
 
 
-def test_without_the_event_a_rejection_is_told_as_far_as_the_pod_says_it() -> None:
+def test_a_rejection_without_its_event_is_explained_by_the_pod() -> None:
     finding = finding_of(ended())
     assert (finding.code, finding.message) == (
         "failed",
@@ -323,7 +321,7 @@ def test_without_the_event_a_rejection_is_told_as_far_as_the_pod_says_it() -> No
     )
 
 
-def test_what_was_rejected_once_and_runs_now_is_not_rejected() -> None:
+def test_a_running_pod_is_no_longer_rejected() -> None:
     (first, _), (_, second) = members(on="n0"), ended()
     assert finding_of(
         [first, second], event_of(second, TOO_LARGE, "ApplicationFailed")
@@ -331,14 +329,13 @@ def test_what_was_rejected_once_and_runs_now_is_not_rejected() -> None:
         "exceeds-quota",
         "failed",
     )
-    others = members(phase="Failed", reason="Evicted")
+    rest = members(phase="Failed", reason="Evicted")
     assert (
-        finding_of(others, event_of(others[0], TOO_LARGE, "ApplicationFailed")).code
-        != "exceeds-quota"
+        finding_of(rest, event_of(rest[0], TOO_LARGE, "ApplicationFailed")).code != "exceeds-quota"
     )
 
 
-def test_placeholders_say_why_members_wait() -> None:
+def test_placeholders_explain_waiting_members() -> None:
     pods = members()
     held = a_pod(
         "tg-etl-7-workers-x",
@@ -358,7 +355,7 @@ def test_placeholders_say_why_members_wait() -> None:
     assert values_in(finding.message) == "2 etl-7 1 affinity/selector 8x"
 
 
-def test_a_placeholder_moves_the_gang_that_it_makes_room_for() -> None:
+def test_a_placeholder_triggers_an_assessment_of_its_gang() -> None:
     member = decoded("yunikorn", None, **{APP_ID: "etl-7"})
     held = replace(
         member,
@@ -376,7 +373,7 @@ def test_a_placeholder_moves_the_gang_that_it_makes_room_for() -> None:
     assert graph.remove("uid-tg") == {root}
 
 
-def test_words_about_task_groups_do_not_hide_that_a_gang_was_given_up() -> None:
+def test_messages_about_task_groups_do_not_hide_an_abandoned_gang() -> None:
     """The order of 1.9.0: the pods of the gang are matched with it once more after it was given up."""
     (first, _), (_, second) = members(on="n0"), members(scheduled=refused())
     matched = "Pod belongs to the taskGroup workers, it will be scheduled as a gang member"
@@ -389,8 +386,8 @@ def test_words_about_task_groups_do_not_hide_that_a_gang_was_given_up() -> None:
     assert finding_of([first, second], *events).code == "not-ganged"
 
 
-def test_what_a_pod_asks_of_a_cluster_that_is_full_is_told() -> None:
-    """Without a limit of the queue the event says what the cluster has left, and the pod has a condition."""
+def test_requests_to_a_full_cluster_are_shown() -> None:
+    """If the queue has no limit, the event has the free capacity of the cluster, and the pod has a condition."""
     pods = members(scheduled=refused())
     finding = finding_of(pods, event_of(pods[0], NO_QUOTA))
     assert (finding.code, finding.message) == (
@@ -399,7 +396,7 @@ def test_what_a_pod_asks_of_a_cluster_that_is_full_is_told() -> None:
     )
 
 
-def test_a_plugin_that_refuses_is_told_by_its_cause() -> None:
+def test_a_refusing_plugin_is_explained_by_its_cause() -> None:
     pods = members(scheduled=refused())
     assert finding_of(pods, event_of(pods[0], OF_NODES)).message == (
         "YuniKorn cannot place 2 pods: node(s) didn't match Pod's node affinity/selector (8x)."

@@ -1,4 +1,4 @@
-"""PodGroups and queues of Volcano, and what is told of them."""
+"""PodGroups and queues of Volcano, and their verdicts."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ REFUSED = (
 )
 
 
-def condition(type_: str, at: str, message: str = "") -> Json:
+def condition(type_: str, since: str, message: str = "") -> Json:
     reason = "NotEnoughResources" if message else "tasks in gang are ready to be scheduled"
-    time = f"2026-11-21T11:{at}:00Z"
+    time = f"2026-11-21T11:{since}:00Z"
     return {"type": type_, "status": "True", "reason": reason, "message": message,
             "transitionID": "t", "lastTransitionTime": time}  # fmt: skip
 

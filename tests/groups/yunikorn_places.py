@@ -1,4 +1,4 @@
-"""Places with applications of a real YuniKorn, and what is brought about in them."""
+"""Places with applications of a real YuniKorn, and the situations played in them."""
 
 from __future__ import annotations
 
@@ -51,20 +51,20 @@ class Place(PlaceOnBoard):
 
         def placed() -> int:
             result = self.client.list("v1", "Pod", self.name, labels=f"job-name={name}")
-            return sum(is_true(one, "PodScheduled") for one in result)
+            return sum(is_true(item, "PodScheduled") for item in result)
 
         wait(lambda: placed() == number, what=f"{number} of {name} in {self.name}", timeout=60)
 
 
 class BarePlace(Place):
-    """The same with pods that nobody owns, a gang each."""
+    """The same with unowned pods, a gang each."""
 
     kind: ClassVar[str] = "Pod"
 
     def _make(self, number: int, name: str, cpu: str, given: dict[str, Any]) -> None:
         names = [name, *(f"{name}-{index}" for index in range(1, number))]
-        for one in names:
-            self.client.create(pod(one, self.name, cpu=cpu, node_selector=self.pool, **given))
+        for item in names:
+            self.client.create(pod(item, self.name, cpu=cpu, node_selector=self.pool, **given))
 
 
 def _whole(place: Place) -> None:
@@ -111,13 +111,13 @@ def _given_up(place: Place) -> None:
 
 
 def _bare(place: BarePlace) -> None:
-    """A pod that nobody owns asks for a queue that is too small for its gang. Twin: its queue has no limit."""
+    """An unowned pod requests a queue that is too small for its gang. Twin: its queue has no limit."""
     place.gang(1, cpu="3", queue=yunikorn.TINY)
     place.gang(1, "twin", "3")
 
 
 def _bare_queue_gone(place: BarePlace) -> None:
-    """A pod that nobody owns names a queue that does not exist. Twin: it does."""
+    """An unowned pod names a queue that does not exist. Twin: the queue exists."""
     place.job(1, queue=yunikorn.ABSENT)
     place.job(1, "twin")
 
@@ -170,5 +170,5 @@ SITUATIONS: dict[str, Situation[Any]] = {
 
 
 def place_class(name: str) -> type[Place]:
-    """Return in what a situation is brought about."""
+    """Return the place type of a situation."""
     return BarePlace if name.startswith("yunikorn-bare") else Place

@@ -71,7 +71,7 @@ def test_a_person_releases_all_holds_and_an_end_only_its_own() -> None:
     ]
 
 
-def test_one_that_is_missing_names_the_command_that_installs_it() -> None:
+def test_a_missing_hold_names_the_install_command() -> None:
     refusal = LEVER.unavailable(ClusterLevers(cluster="east", hold=PolicyState.MISSING))
     assert refusal == PlanRefusal(
         "the Hold is not installed here",

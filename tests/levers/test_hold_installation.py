@@ -27,7 +27,7 @@ def test_installed_as_gangboard_installs_it() -> None:
     assert installation([POLICY], [BINDING], "ok", "ok") == (PolicyState.INSTALLED, "")
 
 
-def test_as_an_api_server_returns_it_it_is_unchanged() -> None:
+def test_a_manifest_returned_by_an_api_server_is_unchanged() -> None:
     served = copy.deepcopy(POLICY_SPEC)
     served["matchConstraints"] |= {
         "matchPolicy": "Equivalent",
@@ -62,13 +62,13 @@ def test_a_part_of_it_is_missing(
         {"somethingNew": True},
     ],
 )
-def test_somebody_changed_the_policy(change: dict[str, Any]) -> None:
+def test_a_changed_policy_is_reported(change: dict[str, Any]) -> None:
     state, sentence = installation([seen({**POLICY_SPEC, **change})], [BINDING], "ok", "ok")
     assert state is PolicyState.CHANGED
     assert "the policy gangboard-hold is not what this release of gangboard installs" in sentence
 
 
-def test_the_older_form_is_installed_and_its_gap_is_said() -> None:
+def test_an_older_policy_is_installed_and_its_gap_is_mentioned() -> None:
     """As the first manifest had it: everywhere `Ignore`, for all Jobs."""
     older = copy.deepcopy(POLICY_SPEC) | {"failurePolicy": "Ignore"}
     del older["matchConstraints"]["objectSelector"]
@@ -77,14 +77,14 @@ def test_the_older_form_is_installed_and_its_gap_is_said() -> None:
     assert "while an API server starts, a controller can resume a held Job" in sentence
 
 
-def test_somebody_bound_it_to_fewer_namespaces() -> None:
+def test_a_narrowed_binding_is_reported() -> None:
     only = {**BINDING_SPEC, "matchResources": {"namespaceSelector": {"matchLabels": {"a": "b"}}}}
     state, sentence = installation([POLICY], [seen(only)], "ok", "ok")
     assert state is PolicyState.CHANGED
     assert "the binding of the policy gangboard-hold" in sentence
 
 
-def test_a_cluster_that_serves_no_such_policies_is_told_what_it_needs() -> None:
+def test_a_cluster_without_admission_policies_gets_its_requirements() -> None:
     state, sentence = installation([], [], "not-served", "not-served")
     assert state is PolicyState.MISSING
     assert "does not serve MutatingAdmissionPolicy" in sentence
@@ -92,7 +92,7 @@ def test_a_cluster_that_serves_no_such_policies_is_told_what_it_needs() -> None:
         assert needed in sentence
 
 
-def test_without_the_resource_nothing_can_be_held() -> None:
+def test_no_job_can_be_held_without_the_resource() -> None:
     state, sentence = installation([], [], "not-served", "ok")
     assert (state, sentence) == (
         PolicyState.MISSING,
@@ -111,7 +111,7 @@ def test_without_the_resource_nothing_can_be_held() -> None:
         ("undecodable", "cannot be read now"),
     ],
 )
-def test_what_could_not_be_looked_at_is_not_called_missing(state: str, words: str) -> None:
+def test_unobserved_objects_are_not_called_missing(state: str, words: str) -> None:
     result, sentence = installation([], [], "ok", state)
     assert result is PolicyState.NOT_SEEN
     assert words in sentence

@@ -21,7 +21,7 @@ def test_every_member_has_a_test_file(member: str) -> None:
     assert (Path(__file__).parent / f"test_{member}.py").is_file()
 
 
-def test_every_member_is_found_and_so_are_those_of_queues() -> None:
+def test_every_member_is_discovered_including_queue_levers() -> None:
     of_queues = [queue for queue in registry.queue_systems() if queue.lever is not None]
     assert len(registry.levers()) == len(MEMBERS) + len(of_queues)
 
@@ -38,7 +38,7 @@ def test_keys_are_those_that_are_stored_and_in_the_api() -> None:
 
 
 @pytest.mark.parametrize("lever", registry.levers(), ids=lambda lever: lever.key)
-def test_where_nothing_may_be_sent_none_is_usable(lever: Lever) -> None:
+def test_no_lever_is_usable_without_write_access(lever: Lever) -> None:
     for parallelism in (False, True):
         cluster = ClusterLevers(hold=PolicyState.INSTALLED, parallelism=parallelism)
         state = lever.readiness(cluster, "JobSet", "gangboard is switched to read-only.")
@@ -46,11 +46,11 @@ def test_where_nothing_may_be_sent_none_is_usable(lever: Lever) -> None:
         assert state.sentence
 
 
-def test_a_kind_that_names_a_lever_which_nobody_offers_is_refused(
+def test_a_kind_with_an_unknown_lever_is_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    left = tuple(lever for lever in registry.levers() if lever.key != "parallelism")
-    monkeypatch.setattr(registry, "levers", lambda: left)
+    remaining = tuple(lever for lever in registry.levers() if lever.key != "parallelism")
+    monkeypatch.setattr(registry, "levers", lambda: remaining)
     registry.owner_kinds.cache_clear()
     try:
         with pytest.raises(RegistryError, match="JobSet names the lever 'parallelism'"):

@@ -28,7 +28,7 @@ CLAIM = "jobset.sigs.k8s.io/reconciliation-mode: Independent"
         (CLAIM, True, ""),
     ],
 )
-def test_why_it_cannot_be_pulled(claim: str, honoured: bool, why: str) -> None:
+def test_the_cause_of_an_unavailable_lever(claim: str, honoured: bool, why: str) -> None:
     owner = replace(a_jobset("run", a_role("w", jobs=2, pods=2)), independent_claim=claim)
     gang = a_gang(owner, child_jobs(owner))
     levers = ClusterLevers(native_honoured=honoured, build="abc")

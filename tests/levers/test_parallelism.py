@@ -13,7 +13,7 @@ LEVER = Parallelism()
 ON = ClusterLevers(cluster="east", parallelism=True)
 
 
-def test_it_is_off_until_it_is_switched_on() -> None:
+def test_the_lever_is_off_by_default() -> None:
     refusal = LEVER.unavailable(ClusterLevers(cluster="east"))
     assert refusal is not None
     assert refusal.needs == "manage.py set_lever east parallelism on"

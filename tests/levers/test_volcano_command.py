@@ -24,7 +24,7 @@ def a_vcjob(phase: str = "Running", *, retries: int = 0, most: int = 3) -> Owner
     return Owner(meta, desired=3, suspended=phase in ("Aborting", "Aborted"), detail=detail)
 
 
-def asked(verb: Verb, owner: Owner) -> Decision | PlanRefusal:
+def decision_for(verb: Verb, owner: Owner) -> Decision | PlanRefusal:
     gang = a_gang(owner)
     return LEVER.decide(gang, owner, DesiredAction(verb, ClusterLevers(), NOW, action="a-1"))
 
@@ -33,9 +33,9 @@ def asked(verb: Verb, owner: Owner) -> Decision | PlanRefusal:
     ("verb", "phase", "action"),
     [(Verb.SUSPEND, "Running", "AbortJob"), (Verb.RESUME, "Aborted", "ResumeJob")],
 )
-def test_what_is_sent_is_what_vcctl_sends(verb: Verb, phase: str, action: str) -> None:
+def test_the_command_equals_that_of_vcctl(verb: Verb, phase: str, action: str) -> None:
     """gang-owners.md §5.4, but for the name."""
-    decision = asked(verb, a_vcjob(phase))
+    decision = decision_for(verb, a_vcjob(phase))
     assert isinstance(decision, Decision)
     (step,) = decision.steps()
     assert (step.kind, step.method) == (StepKind.CREATE, "POST")
@@ -65,7 +65,7 @@ def test_what_is_sent_is_what_vcctl_sends(verb: Verb, phase: str, action: str) -
 def test_a_name_is_cut_where_it_would_be_too_long() -> None:
     job = a_vcjob()
     long = replace(job, meta=replace(job.meta, ref=replace(job.meta.ref, name="m" * 253)))
-    decision = asked(Verb.SUSPEND, long)
+    decision = decision_for(Verb.SUSPEND, long)
     assert isinstance(decision, Decision)
     name = json.loads(decision.steps()[0].patch)["metadata"]["name"]
     assert len(name) == 253
@@ -91,20 +91,20 @@ def test_a_name_is_cut_where_it_would_be_too_long() -> None:
         ),
     ],
 )
-def test_what_is_refused(verb: Verb, job: Owner, why: str) -> None:
-    decision = asked(verb, job)
+def test_refused_commands_have_a_cause(verb: Verb, job: Owner, why: str) -> None:
+    decision = decision_for(verb, job)
     assert isinstance(decision, PlanRefusal)
     assert decision.why == why
 
 
-def test_what_a_resume_costs_is_said_before_the_click() -> None:
-    resume = asked(Verb.RESUME, a_vcjob("Aborted", retries=1))
+def test_the_cost_of_a_resume_is_shown_before_the_click() -> None:
+    resume = decision_for(Verb.RESUME, a_vcjob("Aborted", retries=1))
     assert isinstance(resume, Decision)
     assert resume.warnings == ("A resume counts as a retry: 1 is left after it.",)
-    last = asked(Verb.SUSPEND, a_vcjob(retries=2))
+    last = decision_for(Verb.SUSPEND, a_vcjob(retries=2))
     assert isinstance(last, Decision)
     assert "could not be resumed" in last.warnings[0]
-    first = asked(Verb.SUSPEND, a_vcjob())
+    first = decision_for(Verb.SUSPEND, a_vcjob())
     assert isinstance(first, Decision)
     assert first.warnings == ()
 
@@ -121,7 +121,7 @@ def test_what_a_resume_costs_is_said_before_the_click() -> None:
         (None, False, False),
     ],
 )
-def test_its_phase_says_whether_it_has_come_into_effect(
+def test_the_phase_shows_whether_the_command_took_effect(
     phase: str | None, aborted: bool, resumed: bool
 ) -> None:
     raw: dict[str, Any] = {"status": {"state": {"phase": phase}}}

@@ -148,9 +148,9 @@ def test_an_account_without_access_reviews_is_not_shown_as_powerless(
         message = run("set_actor", "west", "--kubeconfig", actor)
     finally:
         simulator.faults.clear()
-    assert re.search(r"v1\.3\d\.\d, and does not report what the account may do\.$", message, re.M), (
-        message
-    )
+    assert re.search(
+        r"v1\.3\d\.\d, and does not report what the account may do\.$", message, re.M
+    ), message
     assert "print_rbac" not in message
 
 

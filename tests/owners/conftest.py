@@ -17,7 +17,7 @@ def board(controlplane_kueue: ControlPlane) -> Iterator[Installation]:
     client = controlplane_kueue.client
     gang_schedulers.require_built()
     for operator in (flux, grove):
-        operator.serve(client)  # before it is asked what it serves
+        operator.serve(client)  # before the first question about served resources
     with (
         gang_schedulers.served(client, scheduled_elsewhere.definitions()),
         Installation({"owners": controlplane_kueue.kubeconfig}) as installation,

@@ -47,13 +47,13 @@ def of_replicaset(name: str, hash_: str, suffix: str = "x7k2p", **fields: Any) -
 
 def graph_of(*objects: Made) -> OwnershipGraph:
     graph = OwnershipGraph()
-    for thing in objects:
-        graph.put(thing)
+    for obj in objects:
+        graph.put(obj)
     return graph
 
 
-def uid(thing: Made) -> str:
-    return thing.meta.ref.uid
+def uid(item: Made) -> str:
+    return item.meta.ref.uid
 
 
 def finding_of(root: Owner, *objects: Group | Pod) -> Finding:
@@ -71,15 +71,17 @@ TEMPLATE: Json = {
 
 
 @pytest.mark.parametrize("kind", ["StatefulSet", "Deployment"])
-def test_what_is_read(kind: str) -> None:
+def test_fields_of_a_workload_are_decoded(kind: str) -> None:
     result = an_app(kind, replicas=3, template=TEMPLATE)
     assert (result.desired, result.group_name, result.priority_class) == (3, "ring", "high")
     assert result.grace_seconds == 7
-    assert [(one.count, str(one.requests["cpu"])) for one in result.pod_requests] == [(3, "2")]
+    assert [(request.count, str(request.requests["cpu"])) for request in result.pod_requests] == [
+        (3, "2")
+    ]
 
 
 @pytest.mark.parametrize(("replicas", "desired"), [(None, 1), (0, 0), (-2, 0)])
-def test_without_a_number_it_wants_one_pod(replicas: int | None, desired: int) -> None:
+def test_one_pod_is_desired_without_a_replica_count(replicas: int | None, desired: int) -> None:
     assert an_app("Deployment", replicas=replicas).desired == desired
 
 
@@ -93,7 +95,7 @@ def test_pods_of_a_statefulset_in_no_group_are_no_gang() -> None:
     assert graph.root_of(uid(owner)) is None
 
 
-def test_pods_of_a_statefulset_that_nobody_may_read_are_no_gang_either() -> None:
+def test_pods_of_an_unreadable_statefulset_are_no_gang() -> None:
     pod = of_statefulset(an_app("StatefulSet"), 0)
     assert graph_of(pod).roots() == set()
 
@@ -106,7 +108,7 @@ def test_pods_of_a_deployment_and_of_a_bare_replicaset_are_no_gang() -> None:
 
 
 def test_that_takes_no_list_of_their_owners() -> None:
-    """What controls a pod tells that it only takes room."""
+    """The controller of a pod shows that the pod only uses capacity."""
     owner = an_app("StatefulSet", "db")
     graph = graph_of(of_statefulset(owner, 0), of_replicaset("web-5d9f", "5d9f"))
     assert graph.owners_to_read() == set()
@@ -117,7 +119,7 @@ def test_that_takes_no_list_of_their_owners() -> None:
     [({"policy": Policy.BASIC}, True), ({"quorum": 2}, False)],
     ids=["basic", "gang"],
 )
-def test_a_group_that_keeps_nobody_together_makes_no_gang_of_occupants(
+def test_a_basic_group_makes_no_gang_of_other_workloads(
     policy: dict[str, Any], basic: bool
 ) -> None:
     """KAI makes such a PodGroup for each pod of a Deployment, which owns it, and Volcano one for each ReplicaSet
@@ -130,7 +132,7 @@ def test_a_group_that_keeps_nobody_together_makes_no_gang_of_occupants(
         assert graph.owners_to_read() == (set() if basic else {"deployments.apps"})
 
 
-def test_a_bare_pod_in_such_a_group_is_a_gang_of_that_and_the_occupant_beside_it_is_not() -> None:
+def test_a_bare_pod_in_a_basic_group_is_a_gang_without_the_other_workload() -> None:
     ring = a_group("ring", policy=Policy.BASIC)
     bare = a_pod("bare", group=ring)
     occupant = of_replicaset("web-5d9f", "5d9f", group=ring)
@@ -140,7 +142,7 @@ def test_a_bare_pod_in_such_a_group_is_a_gang_of_that_and_the_occupant_beside_it
         assert set(graph.members(uid(ring))) == {uid(ring), uid(bare)}
 
 
-def test_a_name_without_an_object_keeps_nobody_together() -> None:
+def test_a_group_name_without_its_object_makes_no_gang() -> None:
     """An application of YuniKorn is all that its web servers have in common."""
     pod = replace(
         of_replicaset("web-5d9f", "5d9f"),
@@ -151,7 +153,7 @@ def test_a_name_without_an_object_keeps_nobody_together() -> None:
     assert graph_of(pod).owners_to_read() == set()
 
 
-def test_a_group_that_becomes_a_gang_makes_one_of_its_statefulset() -> None:
+def test_a_group_that_becomes_a_gang_includes_its_statefulset() -> None:
     owner, loose = an_app("StatefulSet"), a_group("ring", policy=Policy.BASIC)
     graph = graph_of(owner, loose, of_statefulset(owner, 0, group=loose))
     assert graph.roots() == set()
@@ -161,8 +163,8 @@ def test_a_group_that_becomes_a_gang_makes_one_of_its_statefulset() -> None:
     assert graph.owners_to_read() == {"statefulsets.apps"}
 
 
-def test_before_it_has_pods_it_is_a_gang_as_long_as_its_group_can_be_one() -> None:
-    """What its template names may come later, and other than was thought."""
+def test_a_statefulset_without_pods_is_a_gang_if_its_group_can_be() -> None:
+    """The group its template names may be created later and differ from the guess."""
     owner = an_app("StatefulSet", replicas=2, template=TEMPLATE)
     graph = graph_of(owner)
     assert graph.roots() == {uid(owner)}
@@ -192,7 +194,7 @@ def test_a_statefulset_is_a_gang_while_a_pod_of_it_names_a_group() -> None:
     for order in _all_orders(owner, ring, grouped, alone):
         graph = graph_of(*order)
         assert graph.roots() == {uid(owner)}
-        assert set(graph.members(uid(owner))) == {uid(one) for one in order}
+        assert set(graph.members(uid(owner))) == {uid(item) for item in order}
         assert graph.remove(uid(grouped)) == {uid(owner), uid(ring)}
         assert graph.roots() == {uid(ring)}, "a group without pods stands for itself"
 
@@ -211,12 +213,12 @@ def test_a_deployment_is_a_gang_by_the_pods_of_its_replicasets() -> None:
     for order in _all_orders(owner, ring, old, new):
         graph = graph_of(*order)
         assert graph.roots() == {uid(owner)}
-        assert set(graph.members(uid(owner))) == {uid(one) for one in order}
+        assert set(graph.members(uid(owner))) == {uid(item) for item in order}
         assert set(graph.makers(graph.members(uid(owner)))) == {"uid-web-5d9f", "uid-web-7c1b"}
 
 
-def test_a_replicaset_that_only_looks_like_one_of_a_deployment_is_none() -> None:
-    """Somebody made it by hand: its pods have no hash, or another one."""
+def test_a_replicaset_that_resembles_one_of_a_deployment_is_separate() -> None:
+    """A ReplicaSet made by hand: its pods have no hash, or another one."""
     owner, ring = an_app("Deployment", "web"), a_group("ring", quorum=1)
     for pod in (
         of_replicaset("web-5d9f", "", group=ring),
@@ -227,7 +229,7 @@ def test_a_replicaset_that_only_looks_like_one_of_a_deployment_is_none() -> None
         assert graph.owners_to_read() == set(), "no list of Deployments has its owner"
 
 
-def test_a_group_whose_maker_cannot_be_read_stands_for_its_pods_and_names_it() -> None:
+def test_a_group_with_an_unreadable_owner_represents_its_pods_and_names_the_owner() -> None:
     owner, ring = an_app("StatefulSet", "db"), a_group("ring", quorum=1)
     pod = of_statefulset(owner, 0, group=ring)
     graph = graph_of(ring, pod)
@@ -237,7 +239,7 @@ def test_a_group_whose_maker_cannot_be_read_stands_for_its_pods_and_names_it() -
 
 
 def test_pods_that_a_label_gives_to_another_kind_stay_with_that() -> None:
-    """The leader StatefulSet of a LeaderWorkerSet has its name and is read, too."""
+    """The leader StatefulSet of a LeaderWorkerSet has its name and is read as well."""
     labels = {"leaderworkerset.sigs.k8s.io/name": "serve"}
     lws = Owner(meta=a_meta("leaderworkerset.x-k8s.io", "LeaderWorkerSet", "serve"), desired=2)
     leader = an_app("StatefulSet", "serve")
@@ -266,13 +268,13 @@ def _first_pod_waits(owner: Owner, ring: Group) -> Finding:
     return finding_of(owner, ring, of_statefulset(owner, 0, group=ring, created_at=ago(60)))
 
 
-def test_a_gang_of_a_statefulset_that_makes_one_pod_after_the_other_waits_for_ever() -> None:
+def test_a_gang_of_an_ordered_statefulset_waits_forever() -> None:
     finding = _first_pod_waits(_ordered(), a_group("ring", quorum=3))
     assert (finding.code, values_in(finding.message)) == ("quorum-deadlock", "3")
     assert len(finding.advice) == 1
 
 
-def test_one_that_makes_all_at_once_is_below_its_quorum() -> None:
+def test_a_parallel_statefulset_is_below_its_quorum() -> None:
     assert (
         _first_pod_waits(_ordered("Parallel"), a_group("ring", quorum=3)).code != "quorum-deadlock"
     )
@@ -287,7 +289,7 @@ def test_more_than_it_will_ever_have_is_another_matter() -> None:
     assert finding.code == "below-quorum"
 
 
-def test_one_that_runs_is_whole() -> None:
+def test_a_running_statefulset_is_whole() -> None:
     owner, ring = _ordered(replicas=2), a_group("ring", quorum=2, placed=placed())
     pods = [of_statefulset(owner, number, group=ring, on="n0") for number in range(2)]
     finding = finding_of(owner, ring, *pods)

@@ -31,7 +31,7 @@ def _jobs(ready: int) -> dict[str, Any]:
 
 Case = tuple[dict[str, Any], dict[str, Any], dict[str, Any], str]
 CASES: dict[str, Case] = {
-    # kind: (spec, status of a run that is whole, of one that is not, what is told of that)
+    # kind: (spec, status of a whole run, status of an incomplete run, verdict on the latter)
     "Job": ({"parallelism": 2, "completions": 2}, {"active": 1, "ready": 1, "succeeded": 1},
             {"active": 2, "ready": 1}, "1 of 2 pods is ready"),
     "JobSet": (JOBS, {"replicatedJobsStatus": [_jobs(2)]}, {"replicatedJobsStatus": [_jobs(1)]},
@@ -56,11 +56,11 @@ CASES: dict[str, Case] = {
 
 
 def finding_for(kind: str, status: dict[str, Any]) -> Finding:
-    """Return what is told of an owner that another cluster runs, with that status."""
+    """Return the verdict on an owner with that status that another cluster runs."""
     (of_kind,) = [
-        one
-        for one in owner_kinds()
-        if one.resource.kind == kind and one.resource.group != "batch.volcano.sh"
+        item
+        for item in owner_kinds()
+        if item.resource.kind == kind and item.resource.group != "batch.volcano.sh"
     ]
     spec = dict(CASES[kind][0])
     *above, field = of_kind.managed_by_field[1:]
@@ -76,26 +76,26 @@ def finding_for(kind: str, status: dict[str, Any]) -> Finding:
 
 
 @pytest.mark.parametrize("kind", CASES)
-def test_a_run_that_is_whole_there_runs(kind: str) -> None:
+def test_a_run_whole_on_its_worker_cluster_runs(kind: str) -> None:
     finding = finding_for(kind, CASES[kind][1])
     assert (finding.code, finding.health) == ("running", Health.RUNNING)
     assert finding.message.startswith("Runs in cluster worker1: ")
 
 
 @pytest.mark.parametrize("kind", CASES)
-def test_a_run_that_is_not_whole_there_is_not_known(kind: str) -> None:
+def test_a_run_incomplete_on_its_worker_cluster_is_unknown(kind: str) -> None:
     finding = finding_for(kind, CASES[kind][2])
     assert (finding.code, finding.health) == ("not-observed", Health.UNKNOWN)
     assert finding.message == f"Runs in cluster worker1: {CASES[kind][3]}."
 
 
 @pytest.mark.parametrize("kind", CASES)
-def test_a_status_that_is_not_copied_yet_says_nothing(kind: str) -> None:
+def test_a_status_that_was_not_copied_yet_is_unknown(kind: str) -> None:
     finding = finding_for(kind, {})
     assert (finding.code, finding.message) == ("not-observed", "Runs in cluster worker1.")
 
 
 def test_a_rayjob_that_does_not_run_yet() -> None:
-    """Its RayCluster may be up while nothing was submitted."""
+    """Its RayCluster may be up without a submitted job."""
     status = dict(CASES["RayJob"][1], jobDeploymentStatus="Initializing")
     assert finding_for("RayJob", status).code == "not-observed"

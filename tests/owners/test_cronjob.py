@@ -1,9 +1,9 @@
-"""CronJobs as a real controller manager (1.37.0) left them, the gangs that they make, and what suspending does.
+"""CronJobs as a real controller manager (1.37.0) left them, their gangs, and the effect of a suspend.
 
-What its controller does with a suspended run, and with its own suspension, was seen there: with
-`Forbid` it wrote `JobAlreadyActive` and made none, with `Replace` it deleted the suspended run and made
-another, with `Allow` it made another beside it; its own `suspend` left the run alone; resumed, it made
-the last of the runs that it had missed at once, unless a `startingDeadlineSeconds` of 10 had gone by.
+We saw there how the controller treats a suspended run and its own suspension: with `Forbid` it wrote
+`JobAlreadyActive` and made none, with `Replace` it deleted the suspended run and made another, with `Allow`
+it made another next to it; its own `suspend` left the run alone; resumed, it made the last of the runs that
+it had missed at once, unless a `startingDeadlineSeconds` of 10 had gone by.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def offered(maker: Owner, run: Owner) -> Gang:
     return a_gang(owner=run, jobs=(run,), maker=maker)
 
 
-def test_what_is_kept_of_one() -> None:
+def test_fields_of_a_cronjob_are_decoded() -> None:
     result = cronjob(timeZone="Europe/Berlin", startingDeadlineSeconds=60, suspend=True)
     assert (result.suspended, result.suspend_set_by) == (True, "kubectl-patch")
     assert result.detail == {
@@ -96,7 +96,7 @@ def test_each_run_is_a_gang_and_the_cronjob_is_none() -> None:
     created: list[Made] = [maker, *runs, *pods]
     for order in (created, created[::-1]):
         graph = OwnershipGraph()
-        touched = [graph.put(thing) for thing in order]
+        touched = [graph.put(item) for item in order]
         assert graph.roots() == {run.meta.ref.uid for run in runs}
         assert graph.root_of(maker.meta.ref.uid) is None
         assert "uid-nightly" not in set().union(*touched)
@@ -130,15 +130,13 @@ REACTIONS = [
 
 
 @pytest.mark.parametrize(("spec", "sentence"), REACTIONS)
-def test_before_a_run_is_suspended_it_is_said_what_becomes_of_the_next(
-    spec: dict[str, Any], sentence: str
-) -> None:
+def test_a_suspend_of_a_run_mentions_the_next_run(spec: dict[str, Any], sentence: str) -> None:
     maker = cronjob(**spec)
     run = a_run(maker)
     result = ask(offered(maker, run), run.meta.ref.name, "suspend")
     assert result.lever == "suspend"
     assert result.reactions[-1] == sentence
-    # The one that is suspended stays active for the controller: nothing is due by a resume.
+    # A suspended run stays active for the controller, so a resume makes no run due.
     stopped = replace(run, suspended=True)
     assert sentence not in ask(offered(maker, stopped), run.meta.ref.name, "resume").reactions
 
@@ -158,7 +156,7 @@ def test_the_cronjob_itself_is_suspended_by_its_field_and_its_runs_go_on() -> No
     (step,) = result.steps
     assert step.path == "/apis/batch/v1/namespaces/team-a/cronjobs/nightly"
     (patch,) = bodies(result)
-    tests = {one["path"]: one["value"] for one in patch if one["op"] == "test"}
+    tests = {item["path"]: item["value"] for item in patch if item["op"] == "test"}
     assert (tests["/metadata/uid"], tests["/metadata/generation"]) == ("uid-nightly", 3)
     assert {"op": "add", "path": "/spec/suspend", "value": True} in patch
 
@@ -174,7 +172,7 @@ MISSED = "It starts runs by its schedule again; "
          "of those that it missed, the last one at once where that is less than 10 s ago."),
     ],
 )  # fmt: skip
-def test_a_resume_says_that_a_run_that_was_missed_starts_at_once(
+def test_a_resume_mentions_that_a_missed_run_starts_immediately(
     spec: dict[str, Any], rest: str
 ) -> None:
     maker = cronjob(suspend=True, **spec)
@@ -182,7 +180,7 @@ def test_a_resume_says_that_a_run_that_was_missed_starts_at_once(
     assert result.reactions == (MISSED + rest,)
 
 
-def test_it_has_buttons_beside_those_of_the_run() -> None:
+def test_a_cronjob_has_buttons_next_to_those_of_its_run() -> None:
     maker = cronjob()
     run = a_run(maker)
     result = all_offers(offered(maker, run), READY, NOW)
@@ -192,7 +190,7 @@ def test_it_has_buttons_beside_those_of_the_run() -> None:
     assert resume.why_not == "CronJob nightly is not suspended: nothing to do."
 
 
-def test_one_that_something_else_made_is_left_to_that() -> None:
+def test_a_cronjob_with_an_owner_is_left_to_its_owner() -> None:
     maker = cronjob()
     above = replace(maker.meta, controller=a_run(maker).meta.controller)
     foreign = replace(above.controller, group="acme.io", kind="Plan", name="week")  # type: ignore[type-var]
@@ -210,5 +208,5 @@ def test_one_that_something_else_made_is_left_to_that() -> None:
         ({"suspend": True}, "CronJob nightly (0 2 * * *) is suspended: it starts no further run."),
     ],
 )  # fmt: skip
-def test_what_the_page_of_a_run_says_of_it(spec: dict[str, Any], sentence: str) -> None:
+def test_the_page_of_a_run_shows_its_cronjob(spec: dict[str, Any], sentence: str) -> None:
     assert OWNER.sentence(cronjob(**spec)) == sentence

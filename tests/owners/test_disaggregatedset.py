@@ -1,4 +1,4 @@
-"""DisaggregatedSets as a real controller (0.9.0) left them, and the gang that one is with what it makes."""
+"""DisaggregatedSets as a real controller (0.9.0) left them, and the gang of a set and its workloads."""
 
 from __future__ import annotations
 
@@ -54,13 +54,13 @@ def serve(**roles: Json) -> Owner:
                 "resourceVersion": "456",
                 "creationTimestamp": "2026-11-20T09:00:00Z",
             },
-            "spec": {"roles": [{"name": name, "spec": one} for name, one in requested.items()]},
+            "spec": {"roles": [{"name": name, "spec": item} for name, item in requested.items()]},
         },
     )
     return owner
 
 
-def made(role: str, revision: str = "54eea62e", **of_spec: Any) -> Owner:
+def role_set(role: str, revision: str = "54eea62e", **of_spec: Any) -> Owner:
     """Return the LeaderWorkerSet of a role, as it was made there."""
     name = f"serve-{revision}-{role}"
     owner: Owner = model(
@@ -95,35 +95,35 @@ def pods(of: Owner, replica: int = 0, size: int = 2, on: str = "n0") -> list[Pod
 
 
 def judged(*objects: Owner | Pod) -> Verdict:
-    root, *others = objects
-    return assess(assemble(root, others, now=NOW))
+    root, *rest = objects
+    return assess(assemble(root, rest, now=NOW))
 
 
-def test_it_is_one_gang_with_what_it_makes_and_their_pods() -> None:
-    prefill, decode = made("prefill"), made("decode")
-    there: list[Made] = [*pods(prefill), decode, *pods(decode), serve(), prefill]
-    for order in (there, there[::-1]):
+def test_a_set_is_one_gang_with_its_workloads_and_their_pods() -> None:
+    prefill, decode = role_set("prefill"), role_set("decode")
+    existing: list[Made] = [*pods(prefill), decode, *pods(decode), serve(), prefill]
+    for order in (existing, existing[::-1]):
         graph = OwnershipGraph()
-        for thing in order:
-            graph.put(thing)
+        for item in order:
+            graph.put(item)
         assert graph.roots() == {"uid-serve"}
         assert len(graph.members("uid-serve")) == 7
 
 
-def test_all_run() -> None:
-    prefill, decode = made("prefill"), made("decode")
+def test_a_set_with_all_pods_ready_runs() -> None:
+    prefill, decode = role_set("prefill"), role_set("decode")
     result = judged(serve(), prefill, decode, *pods(prefill), *pods(decode))
     assert (result.finding.code, result.finding.message) == ("running", "All 4 pods are ready.")
     assert result.members.desired == 4
 
 
-def test_before_anything_is_made_its_own_spec_tells_its_size() -> None:
+def test_the_spec_has_the_size_before_the_workloads_exist() -> None:
     assert judged(serve()).members.desired == 2 + 2 * 3
 
 
-def test_a_role_that_is_not_made_is_missed() -> None:
-    """Near miss of all run: what is there is whole."""
-    prefill = made("prefill")
+def test_a_missing_role_is_reported() -> None:
+    """Near miss of a running set: the existing pods are all ready."""
+    prefill = role_set("prefill")
     result = judged(serve(), prefill, *pods(prefill))
     assert (result.members.desired, result.members.ready) == (8, 2)
     assert (result.finding.code, result.finding.unit) == ("pods-not-created", "decode")
@@ -132,22 +132,22 @@ def test_a_role_that_is_not_made_is_missed() -> None:
     )
 
 
-def test_a_role_whose_name_ends_as_another_one_is_not_taken_for_it() -> None:
+def test_a_role_with_the_suffix_of_another_is_not_confused_with_it() -> None:
     own = serve(decode=spec(), **{"pre-decode": spec()})
-    other = made("pre-decode")
+    other = role_set("pre-decode")
     result = judged(own, other, *pods(other))
     assert (result.members.desired, result.finding.unit) == (4, "decode")
 
 
-def test_while_it_rolls_out_both_revisions_count_by_what_they_ask_for() -> None:
-    old, new = made("decode", replicas=1), made("decode", "aaaaaaaa", replicas=1)
-    prefill = made("prefill")
+def test_both_revisions_count_by_their_requests_during_a_rollout() -> None:
+    old, new = role_set("decode", replicas=1), role_set("decode", "aaaaaaaa", replicas=1)
+    prefill = role_set("prefill")
     result = judged(serve(), old, new, prefill, *pods(old), *pods(new), *pods(prefill))
     assert (result.finding.code, result.members.desired) == ("running", 6)
 
 
-def test_nothing_suspends_it_nor_what_it_makes() -> None:
-    owner, prefill = serve(), made("prefill")
+def test_no_lever_suspends_a_set_or_its_workloads() -> None:
+    owner, prefill = serve(), role_set("prefill")
     context = a_gang(owner=owner, middle=(prefill,))
     for plan in offers(context, READY, "uid-serve", ago(0)):
         assert plan.why_not.startswith("DisaggregatedSet serve cannot be suspended: ")

@@ -1,4 +1,4 @@
-"""PodCliqueSets with all that Grove's operator makes of one: the gang, and what a person is told of it.
+"""PodCliqueSets with all that Grove's operator makes of one: the gang and its verdict.
 
 The operator is played as on real API servers (tests/controlplane/grove.py), here against a dict.
 """
@@ -44,7 +44,7 @@ _MANY = 1_000
 
 
 class Stored:
-    """Stands in for an API server: keeps what is created and patched, by kind and name."""
+    """A fake API server: it keeps created and patched objects by kind and name."""
 
     def __init__(self) -> None:
         self.objects: dict[tuple[str, str], Json] = {}
@@ -105,12 +105,16 @@ def _resource(obj: Json) -> Resource:
     if obj["kind"] == "Pod":
         return POD
     group = obj["apiVersion"].rpartition("/")[0]
-    result = (one for one in registry.resources() if (one.group, one.kind) == (group, obj["kind"]))
+    result = (
+        resource
+        for resource in registry.resources()
+        if (resource.group, resource.kind) == (group, obj["kind"])
+    )
     return next(result)
 
 
 class Play:
-    """One PodCliqueSet `chat`, what is made of it, and what is told of it."""
+    """One PodCliqueSet `chat`, its objects, and its verdict."""
 
     def __init__(self, version: str = "v1alpha3") -> None:
         self.store = Stored()
@@ -132,27 +136,27 @@ class Play:
                 obj["spec"]["nodeName"] = "n0"
                 obj["status"] = {
                     "phase": "Running",
-                    "conditions": [{"type": one, **since} for one in ("PodScheduled", "Ready")],
+                    "conditions": [{"type": item, **since} for item in ("PodScheduled", "Ready")],
                 }
 
     def refuse(self, *names: str) -> None:
         """Let the scheduler find no room for these pods."""
-        said = {
+        message = {
             "reason": "Unschedulable",
             "message": "0/1 nodes are available: 1 Insufficient cpu.",
         }
         for name in names:
-            condition = {"type": "PodScheduled", "status": "False", **said}
+            condition = {"type": "PodScheduled", "status": "False", **message}
             self.obj("Pod", name)["status"] = {"phase": "Pending", "conditions": [condition]}
 
     def verdict(self) -> Verdict:
         models = self.store.models()
-        root = next(one for one in models if one.meta.ref.kind == "PodCliqueSet")
-        others = [one for one in models if one is not root]
+        root = next(item for item in models if item.meta.ref.kind == "PodCliqueSet")
+        rest = [item for item in models if item is not root]
         return assess(
             assemble(
                 root,
-                others,
+                rest,
                 now=NOW,
                 events=self.events,
                 gang_api_version=SERVED[self.version],
@@ -175,13 +179,13 @@ def played(version: str = "v1alpha3", *cliques: Json, **options: Any) -> Play:
 
 
 @pytest.mark.parametrize("version", ["", *FORMS])
-def test_it_is_one_gang_with_all_that_is_made_of_it_in_every_form(version: str) -> None:
+def test_a_set_is_one_gang_with_all_its_objects_in_every_form(version: str) -> None:
     play = played(version, groups=(scaling_group("more", "dec", replicas=2, minimum=1),))
     models = play.store.models()
     for order in (models, models[::-1]):
         graph = OwnershipGraph()
-        for one in order:
-            graph.put(one)
+        for item in order:
+            graph.put(item)
         assert graph.roots() == {"uid-PodCliqueSet-chat"}
         assert len(graph.members("uid-PodCliqueSet-chat")) == len(models)
 
@@ -205,15 +209,15 @@ def test_pods_that_only_their_label_leads_to_it_are_its_own() -> None:
     """Near miss: `part-of` alone, which many things have, leads nowhere."""
     play = played("")
     orphan = play.store.models()
-    for one in orphan:
-        if isinstance(one, Pod):
-            object.__setattr__(one.meta, "controller", None)
-            object.__setattr__(one.meta, "owner_uids", ())
+    for obj in orphan:
+        if isinstance(obj, Pod):
+            object.__setattr__(obj.meta, "controller", None)
+            object.__setattr__(obj.meta, "owner_uids", ())
     graph = OwnershipGraph()
-    for one in orphan:
-        graph.put(one)
+    for obj in orphan:
+        graph.put(obj)
     assert graph.roots() == {"uid-PodCliqueSet-chat"}
-    stranger = next(one for one in play.store.models() if isinstance(one, Pod))
+    stranger = next(obj for obj in play.store.models() if isinstance(obj, Pod))
     object.__setattr__(stranger.meta, "controller", None)
     object.__setattr__(stranger.meta, "owner_uids", ())
     object.__setattr__(stranger.meta.ref, "uid", "uid-stranger")
@@ -225,7 +229,7 @@ def test_pods_that_only_their_label_leads_to_it_are_its_own() -> None:
 # Its size
 
 
-def test_before_anything_is_made_its_template_tells_its_size() -> None:
+def test_the_template_has_the_size_before_the_objects_exist() -> None:
     play = Play()
     play.store.create(
         play.make(groups=(scaling_group("more", "dec", replicas=3, minimum=1),), replicas=2)
@@ -236,7 +240,7 @@ def test_before_anything_is_made_its_template_tells_its_size() -> None:
     assert (result.finding.code, result.finding.health) == ("pods-not-created", Health.BLOCKED)
 
 
-def test_a_podclique_that_is_not_made_is_missed_by_its_name() -> None:
+def test_a_missing_podclique_is_named() -> None:
     play = played("", groups=(scaling_group("more", "dec", replicas=2, minimum=1),))
     play.run()
     for kind, name in list(play.store.objects):
@@ -267,7 +271,7 @@ def test_a_podclique_has_the_size_that_an_autoscaler_gave_it() -> None:
     assert play.verdict().members.desired == 2 + 1
 
 
-def test_what_is_being_deleted_is_made_anew_and_counts_no_more() -> None:
+def test_terminating_objects_are_recreated_and_not_counted() -> None:
     play = played("")
     play.run()
     play.obj("PodClique", "chat-0-dec")["metadata"]["deletionTimestamp"] = "2026-11-21T11:59:30Z"
@@ -279,7 +283,7 @@ def test_what_is_being_deleted_is_made_anew_and_counts_no_more() -> None:
 # How much of it is enough
 
 
-def test_at_the_minimum_of_a_podclique_the_rest_is_missed_as_size() -> None:
+def test_the_rest_above_the_minimum_of_a_podclique_is_missing_to_its_size() -> None:
     play = played("")
     play.run("chat-0-pre-0", "chat-0-pre-1", "chat-0-dec-0")
     play.refuse("chat-0-dec-1", "chat-0-dec-2")
@@ -297,8 +301,8 @@ def test_below_it_pods_that_hold_nodes_hold_them_in_vain() -> None:
 
 
 @pytest.mark.parametrize("version", FORMS)
-def test_minima_that_differ_are_all_three_told(version: str) -> None:
-    """Grove lowers `minReplicas` to 0 once a PodGang was placed; the core group keeps what it needed."""
+def test_three_different_minima_are_all_shown(version: str) -> None:
+    """Grove lowers `minReplicas` to 0 after a PodGang was placed. The core group keeps its quorum."""
     play = played(version)
     play.refuse("chat-0-pre-0", "chat-0-pre-1")
     play.run("chat-0-dec-0", "chat-0-dec-1", "chat-0-dec-2")
@@ -313,10 +317,10 @@ def test_minima_that_differ_are_all_three_told(version: str) -> None:
 
 def _numbers(verdict: Verdict) -> dict[str, str]:
     return {
-        one.label: one.value
+        item.label: item.value
         for finding in verdict.findings
-        for one in finding.evidence
-        if "min" in one.label or one.label == "quorum of the group"
+        for item in finding.evidence
+        if "min" in item.label or item.label == "quorum of the group"
     }
 
 
@@ -338,7 +342,7 @@ def test_gated_pods_wait_for_the_pods_of_their_podgang() -> None:
     )
 
 
-def test_a_podgang_that_names_a_podclique_that_is_gone_says_so() -> None:
+def test_a_podgang_that_names_a_deleted_podclique_is_reported() -> None:
     play = gated()
     play.obj("PodGang", "chat-0")["spec"]["podgroups"].append(
         {"name": "chat-0-old", "minReplicas": 1, "podReferences": []}
@@ -350,7 +354,7 @@ def test_a_podgang_that_names_a_podclique_that_is_gone_says_so() -> None:
     )
 
 
-def test_a_podgang_that_lists_only_pods_that_are_gone_says_so() -> None:
+def test_a_podgang_that_lists_only_deleted_pods_is_reported() -> None:
     play = gated()
     for name in ("chat-0-pre", "chat-0-dec"):
         play.operator.pods[name] = ["gone"]
@@ -358,7 +362,7 @@ def test_a_podgang_that_lists_only_pods_that_are_gone_says_so() -> None:
     assert play.told()[2].endswith("3 of 3 pods wait for PodGang chat-0 to list them.")
 
 
-def test_a_podgang_that_is_not_there_says_so() -> None:
+def test_a_missing_podgang_is_reported() -> None:
     play = gated()
     del play.store.objects["PodGang", "chat-0"]
     assert play.told()[1:] == (
@@ -376,22 +380,22 @@ def scaled() -> Play:
     return play
 
 
-def test_what_follows_a_base_podgang_waits_until_that_is_placed() -> None:
+def test_a_scaled_podgang_waits_for_the_placement_of_its_base() -> None:
     play = scaled()
     play.run("chat-0-pre-0", *(f"chat-0-more-0-dec-{index}" for index in range(3)))
     play.refuse("chat-0-pre-1")
     play.operator.cliques.pop("chat-0-more-1-dec")
     play.operator.observe()
-    result = {one.unit: one for one in play.verdict().findings}["chat-0-more-1-dec"]
+    result = {finding.unit: finding for finding in play.verdict().findings}["chat-0-more-1-dec"]
     assert (result.code, result.health) == ("scheduling-gated", Health.WAITING)
     assert result.message == (
         "PodClique chat-0-more-1-dec: 3 of 3 pods wait for base PodGang chat-0: PodClique "
         "chat-0-pre has 1 of 2 pods placed."
     )
-    assert [one.value for one in result.evidence[:2]] == ["1", "2"]
+    assert [item.value for item in result.evidence[:2]] == ["1", "2"]
 
 
-def test_when_it_is_placed_nobody_but_the_operator_is_waited_for() -> None:
+def test_a_placed_base_leaves_only_the_operator_to_wait_for() -> None:
     """Near miss."""
     play = scaled()
     play.run("chat-0-pre-0", "chat-0-pre-1", *(f"chat-0-more-0-dec-{n}" for n in range(3)))
@@ -404,14 +408,14 @@ def test_when_it_is_placed_nobody_but_the_operator_is_waited_for() -> None:
     )
 
 
-def test_a_base_podgang_that_is_not_there_says_so() -> None:
+def test_a_missing_base_podgang_is_reported() -> None:
     play = scaled()
     play.run("chat-0-pre-0", "chat-0-pre-1", *(f"chat-0-more-0-dec-{n}" for n in range(3)))
     del play.store.objects["PodGang", "chat-0"]
     assert play.told()[2].endswith("for base PodGang chat-0, which does not exist.")
 
 
-def test_gates_of_others_are_told_as_such() -> None:
+def test_foreign_gates_are_reported_as_gates() -> None:
     play = gated()
     for (kind, _), obj in play.store.objects.items():
         if kind == "Pod":
@@ -425,7 +429,7 @@ def test_gates_of_others_are_told_as_such() -> None:
 
 
 @pytest.mark.parametrize("version", ["v1alpha2", "v1alpha3"])
-def test_what_comes_first_and_is_not_there_is_named(version: str) -> None:
+def test_a_missing_predecessor_is_named(version: str) -> None:
     """The Workload, then its groups, then the gates."""
     play = Play(version)
     play.operator.create(play.make())
@@ -441,14 +445,14 @@ def test_what_comes_first_and_is_not_there_is_named(version: str) -> None:
     assert play.told()[0] == "scheduling-gated"
 
 
-def test_before_its_podgang_is_complete_a_group_is_not_missed() -> None:
+def test_a_group_is_not_missing_before_its_podgang_is_complete() -> None:
     """Near miss: it is made of a complete one."""
     play = Play("v1alpha2")
     play.operator.create(play.make(), lacking=1)
     assert play.told()[0] == "scheduling-gated"
 
 
-def test_of_1_35_it_is_the_workload() -> None:
+def test_a_workload_is_missing_on_kubernetes_135() -> None:
     play = Play("v1alpha1")
     play.operator.create(play.make())
     play.operator.initialize("chat-0")
@@ -506,9 +510,9 @@ def test_a_backend_that_cannot_express_it_is_quoted() -> None:
     assert result.evidence[0].value == BACKEND["description"]
 
 
-def test_a_backend_that_says_so_in_an_event_is_quoted_too() -> None:
+def test_an_event_of_a_backend_is_quoted() -> None:
     play = gated()
-    podgang = next(one for one in play.store.models() if one.meta.ref.kind == "PodGang")
+    podgang = next(item for item in play.store.models() if item.meta.ref.kind == "PodGang")
     note = "topology name cannot be empty when topology constraints are defined"
     play.events = [an_event(podgang, "KAIBackendMappingFailed", note=note)]
     code, health, message = play.told()
@@ -528,7 +532,7 @@ def test_once_its_pods_have_nodes_it_was_expressed() -> None:
     ("code", "told"),
     [("ERR_CREATE_POD", "pod-creation-refused"), ("ERR_CREATE_PODGANG", "group-creation-failed")],
 )
-def test_what_the_api_server_refused_is_told_by_what_it_was(code: str, told: str) -> None:
+def test_objects_refused_by_the_api_server_are_named(code: str, told: str) -> None:
     play = without_pods({**QUOTA, "code": code})
     result = play.verdict().finding
     assert (result.code, result.health) == (told, Health.BLOCKED)
@@ -538,7 +542,7 @@ def test_what_the_api_server_refused_is_told_by_what_it_was(code: str, told: str
     )
 
 
-def test_any_other_error_of_the_set_is_told_of_what_is_not_made() -> None:
+def test_other_errors_of_the_set_explain_missing_objects() -> None:
     error = last_error("ERR_GET_CLUSTER_TOPOLOGY_LEVELS", "failed", "timeout")
     play = without_pods(error, "PodCliqueSet", "chat")
     assert play.told() == (
@@ -548,13 +552,13 @@ def test_any_other_error_of_the_set_is_told_of_what_is_not_made() -> None:
     )
 
 
-def test_what_grove_only_waits_for_is_no_error() -> None:
+def test_transient_states_of_grove_are_no_errors() -> None:
     """Near miss: it writes such a word while it has not made everything yet."""
     play = without_pods(last_error("ERR_REQUEUE_AFTER", "waiting", "x"))
     assert "failed at" not in play.told()[2]
 
 
-def test_an_error_is_evidence_of_whatever_else_is_found() -> None:
+def test_an_error_is_evidence_for_any_finding() -> None:
     play = played("")
     play.run("chat-0-pre-0", "chat-0-pre-1", "chat-0-dec-0")
     play.refuse("chat-0-dec-1", "chat-0-dec-2")
@@ -568,11 +572,11 @@ def test_an_error_is_evidence_of_whatever_else_is_found() -> None:
 
 
 def of_kind(play: Play, kind: str) -> Owner:
-    result: Owner = next(one for one in play.store.models() if one.meta.ref.kind == kind)
+    result: Owner = next(item for item in play.store.models() if item.meta.ref.kind == kind)
     return result
 
 
-def test_nothing_suspends_it_nor_what_it_makes() -> None:
+def test_no_lever_suspends_a_set_or_its_objects() -> None:
     play = played("")
     owner, part = of_kind(play, "PodCliqueSet"), of_kind(play, "PodClique")
     context = a_gang(owner=owner, middle=(part,))
@@ -585,7 +589,7 @@ def test_nothing_suspends_it_nor_what_it_makes() -> None:
         assert "belongs to PodCliqueSet chat" in plan.why_not
 
 
-def test_under_an_owner_that_is_not_known_that_one_is_named() -> None:
+def test_an_unknown_owner_is_named() -> None:
     play = Play("")
     created = play.make()
     created["metadata"]["ownerReferences"] = [
@@ -609,7 +613,7 @@ def test_under_an_owner_that_is_not_known_that_one_is_named() -> None:
 
 
 def test_thousands_of_podcliques_are_counted_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """In seconds: nothing looks at all of them for each."""
+    """Seconds. No check scans all replicas for each replica."""
     monkeypatch.setattr(Operator, "observe", lambda _self: None)
     play = Play("")
     play.operator.play(play.make(*(clique(f"c{index}", 1, 1) for index in range(_MANY))))
@@ -619,7 +623,7 @@ def test_thousands_of_podcliques_are_counted_once(monkeypatch: pytest.MonkeyPatc
     assert (result.members.desired, result.members.created) == (_MANY, _MANY)
 
 
-def test_numbers_that_make_no_sense_are_read_as_what_the_api_server_would_allow() -> None:
+def test_invalid_numbers_are_read_as_the_api_server_would_allow() -> None:
     play = Play("")
     created = play.make(clique("odd", -3, -1))
     created["spec"]["replicas"] = -1
@@ -627,7 +631,7 @@ def test_numbers_that_make_no_sense_are_read_as_what_the_api_server_would_allow(
     assert play.verdict().members.desired == 0
 
 
-def test_more_replicas_than_anybody_could_run_are_not_followed_one_by_one() -> None:
+def test_excessive_replicas_are_not_expanded() -> None:
     play = Play("")
     play.store.create(play.make(replicas=2_000_000_000))
     result = play.verdict()
@@ -648,9 +652,9 @@ def test_a_template_that_cannot_be_read_in_part_is_a_problem_and_the_rest_is_kep
 
 def test_groups_of_a_podgang_without_its_set_are_the_gang_of_that_podgang() -> None:
     play = played("v1alpha3")
-    models = [one for one in play.store.models() if isinstance(one, Group)]
+    models = [item for item in play.store.models() if isinstance(item, Group)]
     graph = OwnershipGraph()
-    for one in models:
-        graph.put(one)
+    for item in models:
+        graph.put(item)
     assert graph.roots() == {"uid-PodGang-chat-0"}
     assert len(graph.members("uid-PodGang-chat-0")) == len(models)

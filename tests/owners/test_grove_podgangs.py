@@ -50,11 +50,16 @@ def test_minima_are_summed_over_the_podgangs_of_a_clique(minimum: int) -> None:
     play.obj("PodGang", "chat-0")["spec"]["podgroups"][0]["minReplicas"] = 1
     play.store.create(podgang("chat-0-tail", owner, {"chat-0-dec": minimum}, {}))
     play.refuse("chat-0-dec-0", "chat-0-dec-1", "chat-0-dec-2")
-    said = {one.label: one.value for one in play.verdict().finding.evidence}
+    labels_of_evidence = {item.label: item.value for item in play.verdict().finding.evidence}
     if minimum == 1:
-        assert "minReplicas in the PodGang" not in said  # 1 + 1 is what the PodClique needs
+        assert "minReplicas in the PodGang" not in labels_of_evidence  # the PodClique needs 1 + 1
     else:
-        assert said["spec.podgroups[].minReplicas in the PodGangs chat-0 and chat-0-tail"] == "3"
+        assert (
+            labels_of_evidence[
+                "spec.podgroups[].minReplicas in the PodGangs chat-0 and chat-0-tail"
+            ]
+            == "3"
+        )
 
 
 # Labels, not names
@@ -65,11 +70,11 @@ def test_the_replica_of_a_podclique_is_read_from_its_label() -> None:
     play = played("", clique("dec", 3, 1), replicas=2)
     for index in range(2):
         old = f"chat-{index}-dec"
-        one = play.store.objects.pop(("PodClique", old))
+        item = play.store.objects.pop(("PodClique", old))
         new = f"chat-{index}-1788533963-dec"
-        one["metadata"]["name"] = new
-        one["metadata"]["labels"]["grove.io/podcliqueset-replica-index"] = str(index)
-        play.store.objects["PodClique", new] = one
+        item["metadata"]["name"] = new
+        item["metadata"]["labels"]["grove.io/podcliqueset-replica-index"] = str(index)
+        play.store.objects["PodClique", new] = item
         for (kind, _), obj in play.store.objects.items():
             if kind == "Pod" and obj["metadata"]["labels"]["grove.io/podclique"] == old:
                 obj["metadata"]["labels"]["grove.io/podclique"] = new

@@ -30,11 +30,11 @@ ALL = (
 
 def judged(play: Play, nodes: tuple[NodeInfo, ...], **known: Any) -> Verdict:
     models = play.store.models()
-    root = next(one for one in models if one.meta.ref.kind == "PodCliqueSet")
+    root = next(model for model in models if model.meta.ref.kind == "PodCliqueSet")
     return assess(
         assemble(
             root,
-            [one for one in models if one is not root],
+            [model for model in models if model is not root],
             now=NOW,
             gang_api_version=SERVED[play.version],
             room=ClusterCapacity(nodes),
@@ -45,7 +45,7 @@ def judged(play: Play, nodes: tuple[NodeInfo, ...], **known: Any) -> Verdict:
 
 
 def rows(verdict: Verdict) -> set[tuple[str, str]]:
-    return {(one.unit, one.code) for one in verdict.findings}
+    return {(finding.unit, finding.code) for finding in verdict.findings}
 
 
 @pytest.mark.parametrize("nodes", [CRUMBS, HALVES])
@@ -79,7 +79,7 @@ def test_enough_in_total_and_no_place_is_fragmented() -> None:
     assert "5 pods" in result.message
 
 
-def test_only_the_minimum_of_each_clique_is_asked_for() -> None:
+def test_only_the_minimum_of_each_clique_is_required() -> None:
     """`minAvailable` 1 and 1: two pods of 4 CPUs are enough, and 12 CPUs lie in crumbs."""
     play = played("", clique("pre", 2, 1, cpu="4"), clique("dec", 3, 1, cpu="4"))
     play.refuse(*ALL)
@@ -88,7 +88,7 @@ def test_only_the_minimum_of_each_clique_is_asked_for() -> None:
     assert "2 pods" in result.message
 
 
-def test_cliques_of_different_podgangs_are_judged_apart() -> None:
+def test_cliques_of_different_podgangs_are_judged_separately() -> None:
     """Near miss: two replicas of the set are two PodGangs; each needs 8 CPUs of the 12 in crumbs."""
     play = played("", clique("pre", 2, 2, cpu="4"), replicas=2)
     play.refuse(*(f"chat-{of}-pre-{index}" for of in range(2) for index in range(2)))
@@ -96,7 +96,7 @@ def test_cliques_of_different_podgangs_are_judged_apart() -> None:
     assert result.code == "fragmented"
 
 
-def test_one_clique_that_no_node_could_host_stays_the_cause() -> None:
+def test_a_clique_that_no_node_can_host_stays_the_cause() -> None:
     play = played(
         "", clique("pre", 2, 2, cpu="4", on={"pool": "h100"}), clique("dec", 3, 3, cpu="4")
     )
@@ -148,13 +148,17 @@ def test_each_podgang_of_a_clique_has_a_finding() -> None:
             "tail": {"dec": [1, 2], "post": [0, 1]},
         },
     )
-    result = {one.code: one.message for one in judged(play, CRUMBS).findings if not one.unit}
+    result = {
+        finding.code: finding.message
+        for finding in judged(play, CRUMBS).findings
+        if not finding.unit
+    }
     assert set(result) == {"fragmented", "insufficient-resources"}
     assert "3 pods" in result["fragmented"]
     assert "4 pods" in result["insufficient-resources"]
 
 
-def test_a_clique_that_shares_no_podgang_with_another_is_judged_alone() -> None:
+def test_a_clique_in_its_own_podgang_is_judged_separately() -> None:
     """Near miss: pre needs 8 CPUs of the 12, in a PodGang of its own."""
     play = split(
         *FOURS, gangs={"chat-0": {"pre": [0, 1]}, "middle": {"dec": [0, 1]}, "tail": {"dec": [2]}}

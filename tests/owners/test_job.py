@@ -73,7 +73,7 @@ def test_the_example_of_1_37() -> None:
     assert owner.resumed_at is None
 
 
-def test_a_suspended_job_asks_for_its_pods_and_has_none() -> None:
+def test_a_suspended_job_desires_its_pods_and_has_none() -> None:
     owner = job(
         {"ready": 0, "conditions": [condition("Suspended", reason="JobSuspended")]},
         parallelism=4,
@@ -86,7 +86,7 @@ def test_a_suspended_job_asks_for_its_pods_and_has_none() -> None:
     assert owner.resumed_at is None
 
 
-def test_a_resumed_job_says_when() -> None:
+def test_a_resumed_job_has_its_resume_time() -> None:
     conditions = [condition("Suspended", "False", "JobResumed", "Job resumed")]
     owner = job({"conditions": conditions, "active": 4}, suspend=False)
     assert owner.resumed_at == datetime(2026, 10, 2, 9, 0, tzinfo=UTC)
@@ -107,12 +107,12 @@ def test_a_resumed_job_says_when() -> None:
         (0, 4, 0, 0, 0),  # paused
         (0, 4, 1, 0, 1),
         (3, None, 0, 3, 3),  # a work queue
-        (3, None, 1, 2, 3),  # nothing is replaced after the first success
+        (3, None, 1, 2, 3),  # the controller replaces no pod after the first success
         (3, None, 1, 1, 2),
-        (2, 3, 5, 0, 5),  # completions lowered below what is done (elastic Indexed Job)
+        (2, 3, 5, 0, 5),  # completions lowered below the finished pods (elastic Indexed Job)
     ],
 )
-def test_the_pods_it_asks_for(
+def test_desired_pods_follow_parallelism_and_completions(
     parallelism: int | None, completions: int | None, succeeded: int, active: int, desired: int
 ) -> None:
     owner = job(
@@ -123,13 +123,13 @@ def test_the_pods_it_asks_for(
     assert owner.desired == desired
 
 
-def test_what_runs_at_a_time_is_what_it_asks_room_for() -> None:
+def test_parallel_pods_are_the_capacity_demand() -> None:
     template = {"spec": {"containers": [{"resources": {"requests": {"nvidia.com/gpu": "8"}}}]}}
     owner = job(parallelism=2, completions=1000, template=template)
     assert owner.pod_requests == (PodRequests(2, {"nvidia.com/gpu": Decimal(8)}),)
 
 
-def test_complete() -> None:
+def test_a_complete_job_has_succeeded() -> None:
     owner = job(
         {
             "conditions": [
@@ -150,14 +150,14 @@ def test_complete() -> None:
     assert owner.ending == ""
 
 
-def test_failed() -> None:
+def test_a_failed_job_has_failed() -> None:
     owner = job({"conditions": [condition("Failed", reason="BackoffLimitExceeded")], "failed": 7})
     assert owner.finish is not None
     assert (owner.finish.outcome, owner.finish.reason) == (Outcome.FAILED, "BackoffLimitExceeded")
     assert (owner.retries, owner.failed_pods) == (7, 7)
 
 
-def test_the_end_is_announced_before_the_pods_are_gone() -> None:
+def test_the_announced_end_precedes_the_deletion_of_the_pods() -> None:
     owner = job({"conditions": [condition("FailureTarget", reason="DeadlineExceeded")]})
     assert (owner.finish, owner.ending) == (None, "DeadlineExceeded")
     assert job({"conditions": [condition("SuccessCriteriaMet")]}).ending == "SuccessCriteriaMet"
@@ -177,7 +177,7 @@ def test_the_end_is_announced_before_the_pods_are_gone() -> None:
         ({"schedulingPolicy": {"elastic": {}}}, GangRequest("unknown")),
     ],
 )
-def test_the_gang_it_asks_for(scheduling: Json | None, expected: GangRequest | None) -> None:
+def test_the_gang_request_is_decoded(scheduling: Json | None, expected: GangRequest | None) -> None:
     assert job(parallelism=3, completions=3, scheduling=scheduling).gang_request == expected
 
 
@@ -187,7 +187,7 @@ def test_a_group_that_its_pods_bring_along() -> None:
     assert (owner.group_name, owner.priority_class) == ("ring", "high")
 
 
-def test_a_child_job_says_what_it_was_made_for() -> None:
+def test_a_child_job_has_its_role_and_attempt() -> None:
     labels = {
         "jobset.sigs.k8s.io/replicatedjob-name": "workers",
         "jobset.sigs.k8s.io/restart-attempt": "1",
@@ -231,7 +231,7 @@ def test_a_limit_per_index_is_no_limit_for_the_job() -> None:
         ("", 0),
         ("3", 1),
         ("1,3-5,7", 5),
-        ("1,x,3-,-4,9-8", 1),  # what nobody writes counts for nothing
+        ("1,x,3-,-4,9-8", 1),  # fields without a writer are ignored
     ],
 )
 def test_indexes_that_failed_for_good(text: str | None, number: int) -> None:
@@ -244,7 +244,7 @@ def test_a_success_policy_lets_a_job_succeed_without_some_indexes() -> None:
     assert job(successPolicy={"rules": [{"succeededCount": 1}]}).has_success_policy
 
 
-def test_a_malformed_request_is_said_and_the_job_kept() -> None:
+def test_a_malformed_request_is_reported_and_the_job_kept() -> None:
     template = {
         "spec": {"containers": [{"resources": {"requests": {"cpu": "four", "memory": "1k"}}}]}
     }
@@ -268,7 +268,7 @@ def test_a_gang_that_is_no_object_is_a_problem() -> None:
 @pytest.mark.parametrize(
     "file", captures("job-*"), ids=lambda file: f"{file.parent.name}/{file.stem}"
 )
-def test_captured_jobs_say_what_their_state_is_called(file: Any) -> None:
+def test_captured_jobs_have_the_state_of_their_name(file: Any) -> None:
     for owner in captured(file, JOB):
         ended = {"job-completed": Outcome.SUCCEEDED, "job-failed": Outcome.FAILED}.get(file.stem)
         assert (owner.finish.outcome if owner.finish else None) == ended
@@ -283,7 +283,7 @@ def test_captured_jobs_say_what_their_state_is_called(file: Any) -> None:
             assert owner.retries >= 1
 
 
-def test_what_actions_and_the_policy_wrote_on_it() -> None:
+def test_annotations_of_actions_and_the_policy_are_decoded() -> None:
     annotations = {
         "gangboard.dev/paused-parallelism": "4",
         "gangboard.dev/held-by": "trio-w-1",
@@ -294,7 +294,7 @@ def test_what_actions_and_the_policy_wrote_on_it() -> None:
     assert (owner.held_by, owner.last_action) == ("trio-w-1", "0a1b2c")
 
 
-def test_nobody_wrote_on_it() -> None:
+def test_a_job_without_our_annotations() -> None:
     for metadata in ({}, {"annotations": None}, {"annotations": {"other": "x"}}):
         owner = job(metadata=metadata)
         assert (owner.paused_parallelism, owner.held_by, owner.last_action) == (None, "", "")
@@ -313,7 +313,7 @@ def test_a_text_that_is_longer_than_any_of_ours_is_not_ours() -> None:
 
 
 @pytest.mark.parametrize(("given", "seconds"), [(None, 30), (0, 0), (600, 600)])
-def test_grace(given: int | None, seconds: int) -> None:
+def test_the_grace_period_is_decoded(given: int | None, seconds: int) -> None:
     pod = {"spec": {} if given is None else {"terminationGracePeriodSeconds": given}}
     assert job(template=pod).grace_seconds == seconds
     assert job().grace_seconds == 30

@@ -100,7 +100,7 @@ def child(name: str = "run-workers-0", **labels: str) -> Owner:
     return built
 
 
-def test_the_example() -> None:
+def test_the_example_is_decoded() -> None:
     owner: Owner = model(JOBSET, EXAMPLE)
     assert (owner.meta.ref.group, owner.meta.ref.kind) == ("jobset.x-k8s.io", "JobSet")
     assert owner.desired == 9
@@ -122,7 +122,7 @@ def test_the_example() -> None:
     assert owner.pod_requests[1].requests == {"cpu": 8, "nvidia.com/gpu": 1}
 
 
-def test_what_the_example_does_by_itself() -> None:
+def test_the_reactions_of_the_example() -> None:
     owner: Owner = model(JOBSET, EXAMPLE)
     rule = FailureRule("RestartJobSetAndIgnoreMaxRestarts", reasons=("PodFailurePolicy",))
     assert decode_policies(owner) == Policies(
@@ -137,14 +137,14 @@ def test_what_the_example_does_by_itself() -> None:
     assert owner.independent_claim == ""
 
 
-def test_without_policies_it_does_what_the_webhook_fills_in() -> None:
+def test_missing_policies_have_the_defaults_of_the_webhook() -> None:
     assert decode_policies(jobset()) == Policies(success_operator="All")
     assert decode_policies(jobset(failurePolicy={"maxRestarts": 1})) == Policies(
         restart_strategy="Recreate"
     )
 
 
-def test_all_that_a_policy_can_say() -> None:
+def test_all_policy_fields_are_decoded() -> None:
     rule = {
         "action": "RestartJob",
         "onJobFailureReasons": ["BackoffLimitExceeded"],
@@ -204,7 +204,7 @@ def test_the_longest_grace_of_its_parts_counts() -> None:
     assert jobset().grace_seconds == 30
 
 
-def test_levers() -> None:
+def test_a_jobset_offers_levers_for_itself_and_its_jobs() -> None:
     assert OWNER.levers == ("suspend",)
     assert OWNER.child_levers == ("native", "hold", "parallelism")
     assert OWNER.suspend_field == ("spec", "suspend")
@@ -266,9 +266,9 @@ def test_a_restart_in_place_counts_by_the_attempt_of_its_pods() -> None:
     assert owner.counted_restarts == 2
 
 
-def test_in_order_each_part_waits_for_the_one_before() -> None:
+def test_each_role_waits_for_its_predecessor_in_order() -> None:
     owner = jobset(role("a"), role("b"), role("c"), startupPolicy={"startupPolicyOrder": "InOrder"})
-    assert [one.depends_on for one in owner.roles] == [
+    assert [item.depends_on for item in owner.roles] == [
         (),
         (Dependency("a", "Ready", "startupPolicy"),),
         (Dependency("b", "Ready", "startupPolicy"),),
@@ -305,13 +305,13 @@ def test_pods_of_a_part(spec: Json, pods: int) -> None:
         ({"terminalState": "Failed"}, Outcome.FAILED, ""),
     ],
 )  # fmt: skip
-def test_the_end(status: Json, outcome: Outcome, reason: str) -> None:
+def test_the_end_is_decoded(status: Json, outcome: Outcome, reason: str) -> None:
     finish = jobset(status=status).finish
     assert finish is not None
     assert (finish.outcome, finish.reason) == (outcome, reason)
 
 
-def test_no_end() -> None:
+def test_an_unfinished_jobset_has_no_end() -> None:
     for state in ("", "Paused"):
         assert jobset(status={"terminalState": state}).finish is None
 
@@ -328,13 +328,13 @@ def test_a_group_that_all_parts_bring_along() -> None:
 
     together = jobset(bringing("driver", "ring"), bringing("workers", "ring"))
     assert (together.group_name, together.priority_class) == ("ring", "high")
-    apart = jobset(bringing("driver", "a"), bringing("workers", "b"))
-    assert apart.group_name == ""
-    assert [one.group_name for one in apart.roles] == ["a", "b"]
+    separate = jobset(bringing("driver", "a"), bringing("workers", "b"))
+    assert separate.group_name == ""
+    assert [item.group_name for item in separate.roles] == ["a", "b"]
 
 
-def _asked(*roles: Json, **spec: Any) -> tuple[str, GangForm | None, int | None, str]:
-    """Return policy, form, quorum and words of what a JobSet asks for."""
+def _requested(*roles: Json, **spec: Any) -> tuple[str, GangForm | None, int | None, str]:
+    """Return policy, form, quorum and words of a JobSet's gang request."""
     request = jobset(*roles, **spec).gang_request
     assert request is not None
     return request.policy, request.form, request.quorum, request.words
@@ -353,34 +353,34 @@ GANG: Json = {"schedulingPolicy": {"gang": {}}}
 BASIC: Json = {"schedulingPolicy": {"basic": {}}}
 
 
-def test_without_either_field_nothing_is_asked_for() -> None:
+def test_a_jobset_without_gang_fields_requests_no_gang() -> None:
     assert jobset(*TRAINING).gang_request is None
 
 
 @pytest.mark.parametrize("scheduling", [{}, GANG])
-def test_a_policy_at_the_top_is_one_gang_of_all_pods(scheduling: Json) -> None:
+def test_a_top_level_policy_is_one_gang_of_all_pods(scheduling: Json) -> None:
     words = "All its pods are one gang (spec.scheduling)"
-    assert _asked(*TRAINING, scheduling=scheduling) == ("gang", GangForm.WHOLE, 7, words)
+    assert _requested(*TRAINING, scheduling=scheduling) == ("gang", GangForm.WHOLE, 7, words)
 
 
-def test_a_minimum_at_the_top_is_said() -> None:
+def test_a_top_level_minimum_is_the_quorum() -> None:
     policy = {"schedulingPolicy": {"gang": {"minCount": 5}}}
     words = "All its pods are one gang, for which 5 of its 7 pods are enough (spec.scheduling)"
-    assert _asked(*TRAINING, scheduling=policy) == ("gang", GangForm.WHOLE, 5, words)
+    assert _requested(*TRAINING, scheduling=policy) == ("gang", GangForm.WHOLE, 5, words)
 
 
 def test_a_basic_policy_at_the_top_is_pod_by_pod() -> None:
     words = "One group of all its pods, which are placed one by one (spec.scheduling)"
-    assert _asked(*TRAINING, scheduling=BASIC) == ("basic", GangForm.POD_BY_POD, None, words)
+    assert _requested(*TRAINING, scheduling=BASIC) == ("basic", GangForm.POD_BY_POD, None, words)
 
 
-def test_what_starts_in_order_is_a_gang_for_each_replicated_job() -> None:
+def test_an_ordered_startup_is_a_gang_per_replicated_job() -> None:
     words = (
         "Each ReplicatedJob is a gang of its own (spec.scheduling; they start one after the other)"
     )
-    assert _asked(*IN_ORDER, scheduling=GANG) == ("gang", GangForm.PER_ROLE, None, words)
-    quorums = [one.gang_request for one in jobset(*IN_ORDER, scheduling=GANG).roles]
-    assert [one.quorum if one else None for one in quorums] == [1, 6]
+    assert _requested(*IN_ORDER, scheduling=GANG) == ("gang", GangForm.PER_ROLE, None, words)
+    quorums = [item.gang_request for item in jobset(*IN_ORDER, scheduling=GANG).roles]
+    assert [quorum.quorum if quorum else None for quorum in quorums] == [1, 6]
 
 
 @pytest.mark.parametrize(
@@ -424,7 +424,7 @@ def test_what_starts_in_order_is_a_gang_for_each_replicated_job() -> None:
 def test_entries_ask_for_the_replicated_jobs_that_they_name(
     entries: list[Json], policy: str, form: GangForm, words: str
 ) -> None:
-    requested = _asked(*TRAINING, scheduling={"replicatedJobs": entries})
+    requested = _requested(*TRAINING, scheduling={"replicatedJobs": entries})
     assert requested == (policy, form, None, words)
 
 
@@ -470,12 +470,12 @@ def test_each_replicated_job_has_the_quorum_of_its_entry() -> None:
 def test_the_modes_of_the_draft(
     policy: Json, form: GangForm, quorum: int | None, words: str
 ) -> None:
-    assert _asked(*TRAINING, gangPolicy=policy) == ("gang", form, quorum, words)
+    assert _requested(*TRAINING, gangPolicy=policy) == ("gang", form, quorum, words)
 
 
-def test_a_mode_that_nobody_knows_is_quoted_and_asks_for_no_gang() -> None:
+def test_an_unknown_mode_is_quoted_and_requests_no_gang() -> None:
     words = "A mode that is not known here (spec.gangPolicy: Rainbow)"
-    requested = _asked(*TRAINING, gangPolicy={"gangPolicyOption": "Rainbow"})
+    requested = _requested(*TRAINING, gangPolicy={"gangPolicyOption": "Rainbow"})
     assert requested == ("unknown", None, None, words)
     assert jobset(*TRAINING, gangPolicy={}).gang_request is None
 
@@ -496,13 +496,13 @@ def test_two_billion_jobs_are_counted_and_not_named() -> None:
     spec = {"replicatedJobs": [role(name, replicas=2**31 - 1) for name in ("driver", "workers")]}
     owner, problem = read(JOBSET, with_identity({"spec": spec}, "run"))
     assert owner.desired == 2 * (2**31 - 1)
-    assert [len(one.child_names) for one in owner.roles] == [MAX_CHILDREN, 1]
+    assert [len(item.child_names) for item in owner.roles] == [MAX_CHILDREN, 1]
     assert problem is not None
     assert not problem.lost
     assert "it asks for 4,294,967,294 Jobs, of which only the first 5,000" in problem.sentence
 
 
-def test_a_malformed_request_says_in_which_part() -> None:
+def test_a_malformed_request_names_its_role() -> None:
     containers = [{"resources": {"requests": {"cpu": "?"}}}]
     bad = role("workers", template={"spec": {"template": {"spec": {"containers": containers}}}})
     _, problem = read(JOBSET, with_identity({"spec": {"replicatedJobs": [bad]}}, "run"))
@@ -516,7 +516,7 @@ def test_a_malformed_request_says_in_which_part() -> None:
 @pytest.mark.parametrize(
     "file", captures("jobset-*"), ids=lambda file: f"{file.parent.name}/{file.stem}"
 )
-def test_captured_jobsets_say_what_their_state_is_called(file: Any) -> None:
+def test_captured_jobsets_have_the_state_of_their_name(file: Any) -> None:
     (owner,) = captured(file, JOBSET)
     jobs = captured(file, JOB.resource)
     state = file.stem.removeprefix("jobset-")
@@ -525,12 +525,12 @@ def test_captured_jobsets_say_what_their_state_is_called(file: Any) -> None:
     assert (policies.success_operator, policies.in_order) == ("All", False)
     assert policies.restart_strategy == ("" if owner.max_restarts is None else "Recreate")
     assert (owner.independent_claim, owner.last_action) == ("", "")
-    names = {name for one in owner.roles for name in one.child_names}
+    names = {name for item in owner.roles for name in item.child_names}
     assert {job.meta.ref.name for job in jobs} <= names
     for job in jobs:
         assert job.meta.controller is not None
         assert job.meta.controller.uid == owner.meta.ref.uid
-        assert job.role_name in {one.name for one in owner.roles}
+        assert job.role_name in {item.name for item in owner.roles}
         assert job.attempt.partition(".")[0].isdecimal()
     assert owner.suspended == state.startswith("suspended")
     ended = {
@@ -542,7 +542,7 @@ def test_captured_jobsets_say_what_their_state_is_called(file: Any) -> None:
     if state in ("running", "resumed", "shared-group"):
         assert owner.desired == 5
         assert {job.meta.ref.name for job in jobs} == names
-        assert [one.ready for one in owner.roles] == [1, 2]
+        assert [item.ready for item in owner.roles] == [1, 2]
     if state == "resumed":
         assert owner.resumed_at is not None
     if state == "failed":

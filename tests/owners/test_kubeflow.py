@@ -100,7 +100,7 @@ def read(
 
 
 def registry_of(kind: str) -> Any:
-    return next(one for one in OWNERS if one.label == kind)
+    return next(owner for owner in OWNERS if owner.label == kind)
 
 
 def pytorch(*conditions: Json, workers: int = 2, **options: Any) -> Owner:
@@ -147,11 +147,11 @@ def _labels(role: str) -> dict[str, str]:
     }
 
 
-def verdict_of(owner: Owner, *things: Made, whole: tuple[str, ...] = ()) -> Verdict:
+def verdict_of(owner: Owner, *items: Made, whole: tuple[str, ...] = ()) -> Verdict:
     """Judge a gang; units named in `whole` ran whole a minute ago."""
     memory = {name: UnitMemory(whole_at=ago(60), created_since=ago(60)) for name in whole}
-    events = tuple(thing for thing in things if isinstance(thing, Event))
-    objects = [thing for thing in things if not isinstance(thing, Event | Node)]
+    events = tuple(item for item in items if isinstance(item, Event))
+    objects = [item for item in items if not isinstance(item, Event | Node)]
     return assess(assemble(owner, objects, now=NOW, memory=memory, events=events))
 
 
@@ -176,7 +176,7 @@ def test_roles_sizes_and_requests_of_each_kind(kind: str) -> None:
 
 
 def test_replica_types_in_any_case_and_without_a_number() -> None:
-    """The operators take any case, and one pod where no number is said; pods say theirs in lower case."""
+    """The operators accept any case and default to one pod. Pods have the lower-case name."""
     result = read("TFJob", {"ps": replicas(2), "worker": replicas(None), "CHIEF": replicas(1)})
     assert [(role.name, role.pods) for role in result.roles] == [
         ("PS", 2),
@@ -210,12 +210,12 @@ def test_an_elastic_job_needs_its_minimum_of_workers() -> None:
         ({"schedulingPolicy": {"queue": "research"}}, 3),
     ],
 )
-def test_what_is_asked_of_a_gang_scheduler(policy: Json, quorum: int | None) -> None:
+def test_the_request_to_a_gang_scheduler_is_decoded(policy: Json, quorum: int | None) -> None:
     request = pytorch(policy=policy).gang_request
     assert (request.quorum if request is not None else None) == quorum
 
 
-def test_queue_managers_and_who_suspended_it() -> None:
+def test_the_queue_the_manager_and_the_suspending_user_are_decoded() -> None:
     metadata = {
         "labels": {"kueue.x-k8s.io/queue-name": "gpu"},
         "managedFields": [
@@ -253,18 +253,18 @@ def test_an_mpijob_has_its_launcher_as_a_job_from_v2beta1_on() -> None:
 # Whose pods are whose
 
 
-def test_one_gang_with_its_launcher_and_workers_and_a_namesake_of_another_kind_beside_it() -> None:
+def test_launcher_and_workers_are_one_gang_separate_from_a_namesake_of_another_kind() -> None:
     owner, other = mpi(), pytorch(metadata={"uid": "uid-other"})
     job = launcher(owner)
     created: list[Made] = [launched(job), *(worker(owner, n) for n in range(3)), job, owner]
     graph = OwnershipGraph()
-    for thing in (*created, other, member(other, "master")):
-        graph.put(thing)
+    for item in (*created, other, member(other, "master")):
+        graph.put(item)
     assert graph.roots() == {"uid-run", "uid-other"}
     assert len(graph.members("uid-run")) == len(created)
 
 
-def test_pods_without_a_reference_are_told_apart_by_the_name_of_their_operator() -> None:
+def test_pods_without_an_owner_reference_are_distinguished_by_their_operator() -> None:
     """All kinds have the label with the name of the job."""
     unknown = Controller("example.com", "Thing", "t", "uid-of-thing")
     owner, other = mpi(), pytorch(metadata={"uid": "uid-other"})
@@ -273,16 +273,16 @@ def test_pods_without_a_reference_are_told_apart_by_the_name_of_their_operator()
         member(other, "master"), meta=replace(mine.meta, ref=replace(mine.meta.ref, uid="p"))
     )
     graph = OwnershipGraph()
-    for thing in (owner, other, mine, theirs):
-        graph.put(thing)
+    for item in (owner, other, mine, theirs):
+        graph.put(item)
     assert graph.root_of(mine.meta.ref.uid) == "uid-run"
     assert graph.root_of("p") == "uid-other"
 
 
-# What a person reads
+# Expected verdicts
 
 
-def test_its_own_word_is_not_believed() -> None:
+def test_the_running_condition_alone_is_not_trusted() -> None:
     """Seen: Running, which means the master, while no worker has a node."""
     owner = pytorch(condition("Running", reason="PyTorchJobRunning"))
     master = member(owner, "master", on="n0")
@@ -291,10 +291,10 @@ def test_its_own_word_is_not_believed() -> None:
     assert result.finding.health is not Health.RUNNING
     assert (result.members.desired, result.members.ready) == (3, 1)
     assert result.finding.unit == "Worker"
-    assert "1 of 2 roles is whole." in [one.message for one in result.findings]
+    assert "1 of 2 roles is whole." in [finding.message for finding in result.findings]
 
 
-def test_whole() -> None:
+def test_a_gang_with_all_pods_ready_runs() -> None:
     owner = pytorch(condition("Running", reason="PyTorchJobRunning"))
     pods = [
         member(owner, "master", on="n0"),
@@ -318,9 +318,10 @@ def test_the_launcher_is_counted_once() -> None:
 
 
 def test_a_launcher_that_stays_suspended_is_a_matter_of_its_operator() -> None:
-    """It resumes the launcher of an MPIJob that is not suspended (real-owners-2.md §1.4): no click could.
+    """A click resumes the launcher of an unsuspended MPIJob (real-owners-2.md §1.4).
 
-    Twin: a Hold that somebody has made keeps it from that.
+    Twin: a user's Hold prevents it.
+
     """
     owner = mpi(workers=2)
     job = launcher(owner, suspended=True)
@@ -356,7 +357,7 @@ def test_an_elastic_job_above_its_minimum_is_below_its_size() -> None:
     )
 
 
-def test_a_gang_that_no_scheduler_was_told_of() -> None:
+def test_a_gang_unknown_to_every_scheduler() -> None:
     """`schedulingPolicy` is ignored, without a word, by an operator that has no gang scheduler."""
     owner = pytorch(policy={"schedulingPolicy": {"minAvailable": 3}})
     pods = [member(owner, "master", on="n0"), member(owner, "worker", 0, text=TOO_FEW)]
@@ -370,7 +371,7 @@ def test_a_gang_that_no_scheduler_was_told_of() -> None:
 
 
 @pytest.mark.parametrize("api", ["scheduling.volcano.sh", "scheduling.x-k8s.io"])
-def test_a_minimum_that_stands_in_the_job_is_lowered_there(api: str) -> None:
+def test_a_minimum_in_the_job_is_lowered_in_the_job(api: str) -> None:
     """Its operator writes the number into the PodGroup again and again (SyncPodGroup in scheduling.go of 1.9.3)."""
     owner = pytorch(policy={"schedulingPolicy": {"minAvailable": 6}})
     group = Group(
@@ -382,13 +383,13 @@ def test_a_minimum_that_stands_in_the_job_is_lowered_there(api: str) -> None:
     )
     pods = [
         replace(
-            one,
+            item,
             group_name="run",
             group_kind=f"PodGroup.{api}",
             scheduler_name="gangs",
             other_scheduler=True,
         )
-        for one in (member(owner, "master"), *(member(owner, "worker", n) for n in range(2)))
+        for item in (member(owner, "master"), *(member(owner, "worker", n) for n in range(2)))
     ]
     result = verdict_of(owner, group, *pods)
     assert result.finding.code == "below-quorum"
@@ -400,15 +401,18 @@ def test_a_minimum_that_stands_in_the_job_is_lowered_there(api: str) -> None:
     )
 
 
-def test_restarting_is_said_as_long_as_its_operator_says_so() -> None:
+def test_a_restart_lasts_as_long_as_the_operator_reports_it() -> None:
     """Twin: without that word a member was lost."""
-    said = condition(
+    reported = condition(
         "Restarting",
         reason="PyTorchJobRestarting",
         message="PyTorchJob run is restarting because 1 Master replica(s) failed.",
     )
     for conditions, expected in (
-        ((said,), ("restarting", "degraded", "Role Master: Restarting: 0 of 1 pods are ready.")),
+        (
+            (reported,),
+            ("restarting", "degraded", "Role Master: Restarting: 0 of 1 pods are ready."),
+        ),
         (
             (),
             (
@@ -424,8 +428,8 @@ def test_restarting_is_said_as_long_as_its_operator_says_so() -> None:
         result = verdict_of(owner, *pods, whole=("Master", "Worker"))
         assert finding_summary(result) == expected
         if conditions:
-            quoted = {one.label: one.value for one in result.finding.evidence}
-            assert quoted["Restarting"] == f"PyTorchJobRestarting: {said['message']}"
+            quoted = {item.label: item.value for item in result.finding.evidence}
+            assert quoted["Restarting"] == f"PyTorchJobRestarting: {reported['message']}"
 
 
 @pytest.mark.parametrize(
@@ -468,16 +472,16 @@ def test_restarting_is_said_as_long_as_its_operator_says_so() -> None:
         ),
     ],
 )
-def test_its_ends_and_the_pods_that_it_leaves(
+def test_a_finished_job_has_its_outcome_and_remaining_pods(
     conditions: list[Json], expected: tuple[str, str, str]
 ) -> None:
-    """Of one that is over, pods stay with `cleanPodPolicy: None`, which is the default (seen: workers run on)."""
+    """Pods of a finished job stay with `cleanPodPolicy: None`, the default (seen: workers run on)."""
     suspended = expected[0] == "suspended"
     owner = pytorch(*conditions, policy={"suspend": suspended})
     assert finding_summary(verdict_of(owner, member(owner, "worker", on="n0"))) == expected
 
 
-def test_refused_pods_are_told_by_the_words_of_each_operator() -> None:
+def test_refused_pods_are_explained_by_the_message_of_each_operator() -> None:
     """Both have a reason of their own for it (pod_control.go; getOrCreateWorker)."""
     text = (
         'pods "run-worker-1" is forbidden: exceeded quota: q, requested: pods=1, used: pods=2, '
@@ -547,7 +551,7 @@ def test_a_launcher_that_fails_without_workers_is_the_symptom() -> None:
     result = verdict_of(owner, job, crashing(job), *short)
     assert result.finding.unit == "Worker"
     assert result.finding.code in ("partly-placed", "unschedulable")
-    second = next(one for one in result.findings if one.unit == "run-launcher")
+    second = next(finding for finding in result.findings if finding.unit == "run-launcher")
     assert (second.code, second.symptom) == ("dependency-waiting", True)
     assert values_in(second.message) == "run-launcher 3 1 4"
     all_up = [worker(owner, n, on="n0") for n in range(3)]
@@ -557,12 +561,12 @@ def test_a_launcher_that_fails_without_workers_is_the_symptom() -> None:
     )
 
 
-def test_a_launcher_that_is_made_when_all_workers_are_ready() -> None:
+def test_a_launcher_is_created_after_all_workers_are_ready() -> None:
     """Seen: neither the Job nor a word of it. Twin: all are ready, and it is due."""
     owner = mpi(launcherCreationPolicy="WaitForWorkersReady")
     up = [worker(owner, n, on="n0") for n in range(2)]
     result = verdict_of(owner, *up, worker(owner, 2, on="n0", ready=False))
-    waits = next(one for one in result.findings if one.code == "dependency-waiting")
+    waits = next(finding for finding in result.findings if finding.code == "dependency-waiting")
     assert waits.symptom
     assert waits.message == "Job run-launcher is not created before all 3 workers are ready: 2 are."
     full = verdict_of(
@@ -586,8 +590,8 @@ def evicted(owner: Owner, index: int) -> Pod:
 
 def test_a_worker_that_was_evicted_comes_back_only_when_its_pod_is_deleted() -> None:
     """Seen: Failed, and launcher and the other workers run on. It is no end."""
-    said = condition("Failed", reason="MPIJobEvicted", message="1/3 workers are evicted")
-    owner = mpi(said)
+    reported = condition("Failed", reason="MPIJobEvicted", message="1/3 workers are evicted")
+    owner = mpi(reported)
     assert owner.finish is None
     job = launcher(owner)
     up = [launched(job, on="n0"), worker(owner, 0, on="n0"), worker(owner, 2, on="n0")]
@@ -601,12 +605,12 @@ def test_a_worker_that_was_evicted_comes_back_only_when_its_pod_is_deleted() -> 
     assert result.finding.advice_texts == (
         "Have them re-created: kubectl delete pod -n team-a run-worker-1",
     )
-    quoted = {one.label: one.value for one in result.finding.evidence}
+    quoted = {item.label: item.value for item in result.finding.evidence}
     assert quoted["Failed"] == "MPIJobEvicted: 1/3 workers are evicted"
 
 
 @pytest.mark.parametrize(("pods", "words"), [(50, 5 + 50), (51, 0)])
-def test_the_command_names_each_pod_or_there_is_none(pods: int, words: int) -> None:
+def test_the_command_names_every_pod_or_is_omitted(pods: int, words: int) -> None:
     owner = mpi()
     step = mpijob._deletion_step([evicted(owner, index) for index in range(pods)])
     assert len(step.command) == words
@@ -614,12 +618,12 @@ def test_the_command_names_each_pod_or_there_is_none(pods: int, words: int) -> N
 
 def test_the_end_of_an_mpijob() -> None:
     """The operator puts the reason of the last failed pod behind a slash."""
-    said = condition(
+    message = condition(
         "Failed",
         reason="BackoffLimitExceeded/",
         message="Job has reached the specified backoff limit: ",
     )
-    ended = mpi(said, status={"completionTime": "2026-11-21T11:59:00Z"})
+    ended = mpi(message, status={"completionTime": "2026-11-21T11:59:00Z"})
     job = launcher(ended, finish=None)
     assert finding_summary(verdict_of(ended, job)) == (
         "failed",
@@ -631,7 +635,7 @@ def test_the_end_of_an_mpijob() -> None:
 # Acting
 
 
-def test_it_is_suspended_by_its_run_policy_and_what_happens_then_is_said() -> None:
+def test_the_run_policy_suspends_a_job_and_consequences_are_shown() -> None:
     plan = planned(Verb.SUSPEND, pytorch())
     assert plan.allowed
     assert plan.after == {"spec.runPolicy.suspend": "true"}
@@ -646,8 +650,8 @@ def test_it_is_suspended_by_its_run_policy_and_what_happens_then_is_said() -> No
     )
 
 
-def test_one_without_a_run_policy_gets_one() -> None:
-    """API servers add nothing to a map that is not there (the CRDs ask for none)."""
+def test_a_job_without_a_run_policy_gets_one() -> None:
+    """API servers cannot add a key to a missing map (the CRDs have no default for it)."""
     owner = mpi()
     plan = planned(Verb.SUSPEND, owner, launcher(owner))
     assert '{"op":"test","path":"/spec/runPolicy","value":null}' in plan.steps[0].patch
@@ -657,7 +661,7 @@ def test_one_without_a_run_policy_gets_one() -> None:
     assert '"path":"/spec/runPolicy"' not in fields.steps[0].patch
 
 
-def test_the_launcher_alone_is_not_suspended() -> None:
+def test_the_launcher_is_not_suspended_individually() -> None:
     """Seen: the MPI operator undoes it after 27 ms."""
     owner = mpi()
     plan = planned(Verb.SUSPEND, owner, launcher(owner), name="run-launcher")
@@ -668,13 +672,13 @@ def test_the_launcher_alone_is_not_suspended() -> None:
     )
 
 
-def test_nothing_is_done_to_what_another_controller_manages() -> None:
+def test_jobs_of_another_controller_are_not_changed() -> None:
     plan = planned(Verb.SUSPEND, pytorch(policy={"managedBy": "example.com/manager"}))
     assert not plan.allowed
     assert "example.com/manager" in plan.why_not
 
 
-def test_its_pods_are_found_by_labels_when_it_is_seen_to_be_suspended() -> None:
+def test_pods_of_a_suspended_job_are_selected_by_labels() -> None:
     assert {kind.label for kind in OWNERS} == {*KINDS, "MPIJob"}
     for kind in OWNERS:
         assert kind.pod_label == f"{LABEL}/job-name"

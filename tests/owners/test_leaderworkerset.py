@@ -1,4 +1,4 @@
-"""LeaderWorkerSets as a real controller (0.9.0) left them: what is kept, and the gang that one is."""
+"""LeaderWorkerSets as a real controller (0.9.0) left them: their decoded fields and their gang."""
 
 from __future__ import annotations
 
@@ -103,11 +103,11 @@ def judged(owner: Owner, *pods: Pod) -> Verdict:
     return assess(assemble(owner, pods, now=NOW))
 
 
-def told(verdict: Verdict) -> tuple[str, str, str]:
+def finding_summary(verdict: Verdict) -> tuple[str, str, str]:
     return verdict.finding.code, verdict.finding.health.value, verdict.finding.message
 
 
-def test_what_is_kept_of_one() -> None:
+def test_fields_of_a_leaderworkerset_are_decoded() -> None:
     result = lws({"leaderTemplate": BIG}, {"labels": {"kueue.x-k8s.io/queue-name": "gpu"}})
     assert (result.desired, result.queue, result.suspended, result.finish) == (
         6,
@@ -129,13 +129,15 @@ def test_what_is_kept_of_one() -> None:
     ("spec", "desired", "replicas"),
     [({"replicas": 0}, 0, 0), ({"replicas": None}, 3, 1), ({"replicas": 64}, 192, 64)],
 )
-def test_how_many_it_asks_for(spec: dict[str, Any], desired: int, replicas: int) -> None:
+def test_desired_pods_follow_replicas_and_size(
+    spec: dict[str, Any], desired: int, replicas: int
+) -> None:
     result = lws(**spec)
     assert result.desired == desired
     assert len(assemble(result, [], now=NOW).owner.roles) == replicas
 
 
-def test_replicas_that_exist_are_told_apart_and_the_others_counted() -> None:
+def test_existing_replicas_are_separate_and_missing_ones_counted() -> None:
     """However many it asks for: 2 exist, 64 that do not are named, and the rest is one unit."""
     pods = [member(replica, 0, on="n0") for replica in (3, 70_000)]
     owner = lws({"size": 8}, replicas=2**31 - 1)
@@ -162,7 +164,7 @@ def test_replicas_that_exist_are_told_apart_and_the_others_counted() -> None:
         ("LeaderCreated", {f"{PREFIX}/subgroup-exclusive-topology": "rack"}, None),
     ],
 )
-def test_what_workers_wait_for(
+def test_workers_wait_for_the_leader_by_the_startup_policy(
     spec: str, annotations: dict[str, str], until: LeaderState | None
 ) -> None:
     result = lws(metadata={"annotations": annotations}, startupPolicy=spec)
@@ -175,8 +177,8 @@ def test_its_pods_are_its_gang_by_their_labels_and_a_plain_statefulset_is_none()
     plain = a_pod("db-0", of=Controller("apps", "StatefulSet", "db", "uid-db"))
     graph = OwnershipGraph()
     created: list[Made] = [*pods, plain, owner]
-    for thing in created:
-        graph.put(thing)
+    for item in created:
+        graph.put(item)
     assert graph.roots() == {"uid-run"}
     assert len(graph.members("uid-run")) == 7
 
@@ -187,7 +189,7 @@ def test_its_own_readiness_is_not_believed() -> None:
     refused = {"text": "0/1 nodes are available: 1 Insufficient cpu."}
     workers = [member(replica, index, **refused) for replica in (0, 1) for index in (1, 2)]
     result = judged(lws(), *leaders, *workers)
-    assert told(result)[:2] == ("partly-placed", "degraded")
+    assert finding_summary(result)[:2] == ("partly-placed", "degraded")
     assert (result.members.desired, result.members.ready) == (6, 2)
 
 
@@ -196,16 +198,16 @@ def test_each_replica_is_judged_for_itself() -> None:
     unready = [member(1, index, on="n0", ready=index < 2) for index in (0, 1, 2)]
     result = judged(lws(), *whole, *unready)
     assert result.finding.unit == "run-1"
-    assert told(result) == (
+    assert finding_summary(result) == (
         "starting",
         "starting",
         "Replica run-1: All 3 pods are placed; 1 is not ready yet.",
     )
-    assert "1 of 2 replicas is whole." in [one.message for one in result.findings]
+    assert "1 of 2 replicas is whole." in [finding.message for finding in result.findings]
 
 
-def test_scaled_to_zero_it_asks_for_nothing() -> None:
-    assert told(judged(lws(replicas=0))) == (
+def test_a_set_scaled_to_zero_desires_no_pods() -> None:
+    assert finding_summary(judged(lws(replicas=0))) == (
         "paused",
         "suspended",
         "LeaderWorkerSet run requests no pods.",
@@ -222,19 +224,21 @@ def waiting(seconds: int, *, ready: bool, policy: str = "LeaderReady") -> Verdic
 
 
 def test_workers_that_wait_for_their_leader_are_not_blamed_on_their_controller() -> None:
-    code, health, message = told(waiting(3600, ready=False))
+    code, health, message = finding_summary(waiting(3600, ready=False))
     assert (code, health) == ("starting", "starting")
     assert message == "1 of 3 pods is placed; 1 is not ready yet."
 
 
-def test_workers_that_are_not_made_although_their_leader_is_ready_are() -> None:
+def test_missing_workers_of_a_ready_leader_are_reported() -> None:
     """Twin: as soon as the leader is ready its workers are due, after a grace from then."""
-    assert told(waiting(30, ready=True))[:2] == ("pods-not-created", "starting")
-    assert told(waiting(3600, ready=True))[:2] == ("pods-not-created", "blocked")
-    assert told(waiting(3600, ready=False, policy="LeaderCreated"))[0] == "pods-not-created"
+    assert finding_summary(waiting(30, ready=True))[:2] == ("pods-not-created", "starting")
+    assert finding_summary(waiting(3600, ready=True))[:2] == ("pods-not-created", "blocked")
+    assert (
+        finding_summary(waiting(3600, ready=False, policy="LeaderCreated"))[0] == "pods-not-created"
+    )
 
 
-def test_nothing_suspends_it_and_the_reason_is_told() -> None:
+def test_no_lever_suspends_a_set_and_the_cause_is_shown() -> None:
     owner = lws()
     for plan in offers(a_gang(owner=owner), READY, "uid-run", ago(0)):
         assert not plan.allowed
@@ -246,8 +250,8 @@ def test_nothing_suspends_it_and_the_reason_is_told() -> None:
 
 def test_each_pod_is_shown_with_its_replica() -> None:
     pods = [member(replica, index) for replica in (0, 1) for index in (0, 1, 2)]
-    shown = judged(lws(), *pods).pods
-    assert [one.part for one in shown] == ["run-0"] * 3 + ["run-1"] * 3
+    displayed = judged(lws(), *pods).pods
+    assert [item.part for item in displayed] == ["run-0"] * 3 + ["run-1"] * 3
 
 
 def _refused(away: Any, which: str = "leader") -> tuple[str, str]:
@@ -256,7 +260,7 @@ def _refused(away: Any, which: str = "leader") -> tuple[str, str]:
     rollout = {"type": "RollingUpdate", "rollingUpdateConfiguration": rolling}
     owner = model(OWNER.resource, {**LWS, "spec": {**LWS["spec"], "rolloutStrategy": rollout}})
     event = an_event(owner, "FailedCreate", f"Failed to create {which} statefulset")
-    (rule,) = (one for one in OWNER.rules if one.code == "pod-creation-refused")
+    (rule,) = (rule for rule in OWNER.rules if rule.code == "pod-creation-refused")
     finding = rule.find(unit_of(owner, event, desired=6))
     assert finding is not None
     return finding.message, finding.advice_texts[0]

@@ -20,7 +20,7 @@ from tests.owners.test_leaderworkerset import LWS, lws, member
 OWNER = registered(LeaderWorkerSet)
 
 
-def said(status: str, reason: str, message: str = "the API said no") -> Owner:
+def with_condition(status: str, reason: str, message: str = "the API said no") -> Owner:
     """Return a LeaderWorkerSet with that condition."""
     ready = {
         "type": "WorkloadSchedulingReady",
@@ -50,20 +50,22 @@ def judged(owner: Owner, *pods: Any) -> Verdict:
     ],
 )
 def test_each_reason_is_a_sentence(reason: str, code: str, health: Health) -> None:
-    result = judged(said("False", reason)).finding
+    result = judged(with_condition("False", reason)).finding
     assert (result.code, result.health) == (code, health)
     assert "the API said no" in result.message
     assert result.evidence[0].label == f"WorkloadSchedulingReady: {reason}"
 
 
-def test_groups_that_are_made_are_no_reason() -> None:
+def test_created_groups_are_no_finding() -> None:
     """Near miss: the condition is True, and pods are missing for another reason."""
-    assert judged(said("True", "WorkloadSchedulingReady")).finding.code == "pods-not-created"
+    assert (
+        judged(with_condition("True", "WorkloadSchedulingReady")).finding.code == "pods-not-created"
+    )
 
 
-def test_what_runs_whole_is_not_told_of_its_groups() -> None:
+def test_a_running_set_does_not_mention_its_groups() -> None:
     pods = [member(replica, index, on="n0") for replica in range(2) for index in range(3)]
-    result = judged(said("False", "PodGroupCleanupBlocked"), *pods).finding
+    result = judged(with_condition("False", "PodGroupCleanupBlocked"), *pods).finding
     assert result.code == "running"
 
 
@@ -78,12 +80,14 @@ def test_what_runs_whole_is_not_told_of_its_groups() -> None:
         ({"schedulingPolicy": {"later": {}}}, "unknown", None),
     ],
 )
-def test_what_its_scheduling_asks_for(scheduling: Json, policy: str, quorum: int | None) -> None:
+def test_the_scheduling_request_is_decoded(
+    scheduling: Json, policy: str, quorum: int | None
+) -> None:
     request = lws(scheduling=scheduling).gang_request
     assert request is not None
     assert (request.policy, request.quorum) == (policy, quorum)
 
 
-def test_without_the_field_it_asks_for_nothing() -> None:
+def test_a_set_without_the_field_requests_no_gang() -> None:
     assert lws().gang_request is None
     assert lws(scheduling=None).gang_request is None

@@ -1,4 +1,4 @@
-"""MiniClusters of the Flux operator: one Job below each, and what is told of them."""
+"""MiniClusters of the Flux operator: one Job below each, and the verdicts."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def minicluster(**spec: Any) -> Owner:
 
 
 def its_job(of: Owner, **fields: Any) -> Owner:
-    given = {
+    value = {
         "uid": "uid-job",
         "desired": 4,
         "parallelism": 4,
@@ -65,21 +65,21 @@ def its_job(of: Owner, **fields: Any) -> Owner:
         "indexed": True,
         **fields,
     }
-    return a_job("lammps", of=of, **given)
+    return a_job("lammps", of=of, **value)
 
 
 def judged(owner: Owner, *objects: Linked) -> Verdict:
     return assess(assemble(owner, objects, now=NOW))
 
 
-def test_it_is_one_gang_with_its_job_and_pods() -> None:
+def test_a_minicluster_is_one_gang_with_its_job_and_pods() -> None:
     owner = minicluster()
     job = its_job(owner)
     pods = [a_pod(f"lammps-{index}-x", of=job, index=index, on="n0") for index in range(4)]
     graph = OwnershipGraph()
     created: list[Linked] = [*pods, job, owner]
-    for thing in created:
-        graph.put(thing)
+    for item in created:
+        graph.put(item)
     assert graph.roots() == {"uid-lammps"}
     result = judged(owner, job, *pods)
     assert (result.finding.code, result.finding.message) == ("running", "All 4 pods are ready.")
@@ -87,11 +87,11 @@ def test_it_is_one_gang_with_its_job_and_pods() -> None:
 
 
 @pytest.mark.parametrize(("size", "pods"), [(None, 1), (0, 0), (-3, 0), (7, 7)])
-def test_how_many_pods_it_asks_for(size: int | None, pods: int) -> None:
+def test_desired_pods_follow_size_and_limits(size: int | None, pods: int) -> None:
     assert minicluster(size=size).desired == pods
 
 
-def test_services_beside_it_are_one_pod_more() -> None:
+def test_services_add_one_pod() -> None:
     """The operator makes that pod itself, and not by the Job (ensureServicePod in pods.go)."""
     owner = minicluster(services=[{"image": "registry"}])
     job = its_job(owner)
@@ -103,7 +103,7 @@ def test_services_beside_it_are_one_pod_more() -> None:
     assert judged(owner, job, *pods, unready).finding.code == "starting"
 
 
-def test_a_job_that_was_not_made_is_missed() -> None:
+def test_a_missing_job_is_reported() -> None:
     result = judged(minicluster())
     assert result.finding.code == "pods-not-created"
     assert result.finding.message == "MiniCluster lammps has not created Job lammps."
@@ -112,7 +112,7 @@ def test_a_job_that_was_not_made_is_missed() -> None:
     )
 
 
-def test_its_own_word_is_not_believed_and_its_lowest_size_is_no_quorum() -> None:
+def test_the_status_alone_is_not_trusted_and_the_minimum_size_is_no_quorum() -> None:
     """`JobMiniClusterReady` says that all was made: here two of its pods have no node."""
     owner = minicluster(minSize=2, maxSize=8)
     job = its_job(owner)
@@ -122,7 +122,7 @@ def test_its_own_word_is_not_believed_and_its_lowest_size_is_no_quorum() -> None
     result = judged(owner, job, *placed, *rest)
     assert (result.finding.code, result.finding.health.value) == ("partly-placed", "degraded")
     assert {"spec.minSize": "2"}.items() <= {
-        one.label: one.value for one in result.finding.evidence
+        item.label: item.value for item in result.finding.evidence
     }.items()
     assert OWNER.facts(owner) == {"minSize": "2", "maxSize": "8"}
 
@@ -136,7 +136,7 @@ def test_its_end_is_that_of_its_job(outcome: Outcome, code: str) -> None:
     assert judged(owner, job).finding.code == code
 
 
-def test_nothing_suspends_it_and_the_reason_is_told() -> None:
+def test_no_lever_suspends_a_minicluster_and_the_cause_is_shown() -> None:
     owner = minicluster()
     job = its_job(owner)
     context = a_gang(owner=owner, jobs=(job,))

@@ -1,4 +1,4 @@
-"""All kinds at once in one real cluster: each gang of a list written by hand is there once, and each pod in one."""
+"""All kinds at once in one real cluster: every gang of a hand-written list appears once, and each pod is in one gang."""
 
 from __future__ import annotations
 
@@ -63,10 +63,7 @@ GANGS: dict[tuple[str, str], tuple[int, str, int]] = {
     ("Deployment", "shards"): (1, "running", 2),
     ("PodGroup", "replicas"): (1, "running", 2),
 }
-"""Job `sweep` is one of Volcano, `etl` an application of YuniKorn; PodGroup `allreduce` is one of coscheduling, `speech`
-of KAI. A run of a CronJob is a gang; the CronJob itself, what stands between an owner and its pods (the JobSet of a
-TrainJob, the RayCluster of a RayJob, the LeaderWorkerSets of a DisaggregatedSet, PodCliques and PodGangs), entries in queues, and the pods
-of a DaemonSet are none. So are those of a StatefulSet and a Deployment that are in no group."""
+"""Job `sweep` is one of Volcano, `etl` an application of YuniKorn; PodGroup `allreduce` is one of coscheduling, `speech` of KAI. A run of a CronJob is a gang; the CronJob itself, the objects between an owner and its pods (the JobSet of a TrainJob, the RayCluster of a RayJob, the LeaderWorkerSets of a DisaggregatedSet, PodCliques and PodGangs), entries in queues, and the pods of a DaemonSet are none. Pods of a StatefulSet or a Deployment without a group are no gangs either."""
 
 OCCUPANTS = {"agent": 1, "web": 2, "db": 1}
 """Label of the pods that only take room → how many there are."""
@@ -111,7 +108,7 @@ def _objects() -> list[Json]:
 
 
 def _in_groups() -> list[Json]:
-    """Return what is a gang by the group of its pods; of `replicas` nobody reads the ReplicaSet."""
+    """Return gangs that exist by the group of their pods. The ReplicaSet of `replicas` is not read."""
     quorums = {"ranks": 2, "steps": 3, "shards": 2, "replicas": 2}
     groups = [podgroup(name, WHERE, version="v1beta1", gang=gang) for name, gang in quorums.items()]
     at_once = {"serviceName": "ranks", "podManagementPolicy": "Parallel"}
@@ -150,9 +147,9 @@ def _of_ray(workers: int = 2, labels: dict[str, str] | None = None) -> list[Json
     ]
 
 
-def _on(made: Json) -> Json:
-    made["spec"]["nodeSelector"] = POOL
-    return made
+def _on(created: Json) -> Json:
+    created["spec"]["nodeSelector"] = POOL
+    return created
 
 
 def _app(kind: str, name: str, *, group: str = "", **spec: Any) -> Json:
@@ -226,24 +223,24 @@ def _pods_of(client: Client, trainjob: str) -> list[Json]:
     return client.list("v1", "Pod", WHERE, labels=f"jobset.sigs.k8s.io/jobset-name={trainjob}")
 
 
-def _listed(found: list[Json]) -> dict[tuple[str, str], tuple[int, str, int]]:
+def _listed(result: list[Json]) -> dict[tuple[str, str], tuple[int, str, int]]:
     """Return gangs as `GANGS` has them; several of one name must be alike, else each stands for itself."""
     rows = Counter(
-        (gang["kind"], gang["name"], gang["code"], gang["members"]["created"]) for gang in found
+        (gang["kind"], gang["name"], gang["code"], gang["members"]["created"]) for gang in result
     )
     return {(kind, name): (number, code, pods) for (kind, name, code, pods), number in rows.items()}
 
 
-def test_no_gang_is_missing_and_none_is_there_twice(cluster: Client, board: Installation) -> None:
-    def told() -> dict[tuple[str, str], tuple[int, str, int]]:
+def test_every_gang_is_listed_once(cluster: Client, board: Installation) -> None:
+    def listed_gangs() -> dict[tuple[str, str], tuple[int, str, int]]:
         return _listed(board.gangs(namespace=WHERE))
 
-    wait(lambda: told() == GANGS, what=str(GANGS), seen=told, timeout=90)
+    wait(lambda: listed_gangs() == GANGS, what=str(GANGS), seen=listed_gangs, timeout=90)
     assert len(board.gangs(namespace=WHERE)) == sum(number for number, _, _ in GANGS.values())
 
 
-def test_each_kind_of_the_table_is_there(cluster: Client, board: Installation) -> None:
-    """Of docs/kinds.md; a CronJob is there by its run."""
+def test_every_kind_of_the_table_is_listed(cluster: Client, board: Installation) -> None:
+    """The kinds of docs/kinds.md. A CronJob is represented by its run."""
     kinds = {
         (kind.resource.group, kind.resource.kind)
         for kind in registry.owner_kinds()
@@ -255,30 +252,30 @@ def test_each_kind_of_the_table_is_there(cluster: Client, board: Installation) -
         for resource in api.resources
         if resource.kind == "PodGroup" and api.groups_of is None
     }
-    shown = {(gang["api_group"], gang["kind"]) for gang in board.gangs(namespace=WHERE)}
+    displayed = {(gang["api_group"], gang["kind"]) for gang in board.gangs(namespace=WHERE)}
     # A PodGroup of Volcano is that of its Job.
-    assert kinds | groups - {("scheduling.volcano.sh", "PodGroup")} <= shown
+    assert kinds | groups - {("scheduling.volcano.sh", "PodGroup")} <= displayed
 
 
 def test_each_pod_is_in_one_gang(cluster: Client, board: Installation) -> None:
     """Summed against the API server."""
-    there = {
-        one["metadata"]["uid"]: one["metadata"].get("labels", {}).get("app", "")
-        for one in cluster.list("v1", "Pod", WHERE)
+    existing = {
+        obj["metadata"]["uid"]: obj["metadata"].get("labels", {}).get("app", "")
+        for obj in cluster.list("v1", "Pod", WHERE)
     }
-    occupants = {uid: app for uid, app in there.items() if app in OCCUPANTS}
-    shown: list[str] = []
+    occupants = {uid: app for uid, app in existing.items() if app in OCCUPANTS}
+    displayed: list[str] = []
     for gang in board.gangs(namespace=WHERE):
         detail = board.get(f"gangs/{gang['id']}/")
         pods = detail["members"]["pods"]
         assert len(pods) == gang["members"]["created"], gang["name"]
-        shown += [one["uid"] for one in pods]
+        displayed += [item["uid"] for item in pods]
     assert Counter(occupants.values()) == OCCUPANTS
-    assert sorted(shown) == sorted(there.keys() - occupants.keys())
-    assert len(shown) == sum(number * pods for number, _, pods in GANGS.values())
+    assert sorted(displayed) == sorted(existing.keys() - occupants.keys())
+    assert len(displayed) == sum(number * pods for number, _, pods in GANGS.values())
 
 
-def test_what_makes_pods_one_after_the_other_is_told_and_what_nobody_reads_is_named(
+def test_ordered_workloads_are_reported_and_unread_owners_named(
     cluster: Client, board: Installation
 ) -> None:
     result = {gang["name"]: gang for gang in board.gangs(namespace=WHERE)}

@@ -1,4 +1,4 @@
-"""Walks the registry of owner kinds: nobody is in it without a test, and none is half-made."""
+"""Walk the registry of owner kinds: every kind has a test and is complete."""
 
 from pathlib import Path
 from types import ModuleType
@@ -23,14 +23,14 @@ def test_every_member_has_a_test_file(member: str) -> None:
     assert (Path(__file__).parent / f"test_{member}.py").is_file()
 
 
-def test_every_member_is_found() -> None:
-    """Each offers one kind or more: a folder can have what stands between its kind and the pods."""
+def test_every_member_is_discovered() -> None:
+    """Each member offers one kind or more: a folder can include the objects between its kind and the pods."""
     members = {type(kind).__module__.split(".")[2] for kind in owner_kinds()}
     assert sorted(members) == MEMBERS
 
 
 def offer(monkeypatch: pytest.MonkeyPatch, *classes: type[OwnerKind]) -> None:
-    """Have one file with these kinds beside those that are there."""
+    """Add a file with these kinds to the existing ones."""
     module = ModuleType("gangboard.owners.toy")
     for class_ in classes:
         class_.__module__ = module.__name__
@@ -55,7 +55,7 @@ class Again(Job):
         ([Again], "registers 'jobs.batch' a second time"),
     ],
 )
-def test_a_half_made_kind_is_refused(
+def test_an_incomplete_kind_is_refused(
     monkeypatch: pytest.MonkeyPatch, classes: list[type[OwnerKind]], error: str
 ) -> None:
     offer(monkeypatch, *classes)
@@ -64,7 +64,7 @@ def test_a_half_made_kind_is_refused(
 
 
 @pytest.mark.parametrize("kind", owner_kinds(), ids=lambda kind: kind.label)
-def test_every_member_reads_an_object_that_nobody_has_reconciled(kind: OwnerKind) -> None:
+def test_every_member_reads_an_unreconciled_object(kind: OwnerKind) -> None:
     objects: list[Json] = [
         {},
         {"spec": {}},

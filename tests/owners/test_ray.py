@@ -1,4 +1,4 @@
-"""RayClusters, RayJobs and RayServices as KubeRay 1.6.2 writes them: the gang that each is, and what is told of it."""
+"""RayClusters, RayJobs and RayServices as KubeRay 1.6.2 writes them: their gangs and their verdicts."""
 
 from __future__ import annotations
 
@@ -161,7 +161,7 @@ def offered(owner: Owner, *middle: Owner, jobs: tuple[Owner, ...] = ()) -> tuple
     return offers(a_gang(owner, middle=middle, jobs=jobs), READY, owner.meta.ref.uid, ago(0))
 
 
-# What is kept of one
+# Decoded fields
 
 
 def test_head_and_workers_are_roles() -> None:
@@ -185,7 +185,9 @@ def test_head_and_workers_are_roles() -> None:
         ({"replicas": 3, "minReplicas": 1, "maxReplicas": 4, "suspend": True}, 0, None),
     ],
 )
-def test_how_many_workers_it_asks_for(fields: Json, pods: int, quorum: int | None) -> None:
+def test_desired_workers_follow_the_worker_groups(
+    fields: Json, pods: int, quorum: int | None
+) -> None:
     (role,) = raycluster("run", workers("gpu", 3) | fields).roles[1:]
     assert (role.replicas * role.pods, role.quorum) == (pods, quorum)
 
@@ -193,9 +195,7 @@ def test_how_many_workers_it_asks_for(fields: Json, pods: int, quorum: int | Non
 @pytest.mark.parametrize(
     ("lowest", "hosts", "quorum"), [(2, 1, 2), (0, 1, 1), (0, 2, 2), (1, 2, 2), (4, 1, None)]
 )
-def test_with_the_autoscaler_the_lowest_size_is_enough(
-    lowest: int, hosts: int, quorum: int | None
-) -> None:
+def test_the_autoscaler_minimum_is_the_quorum(lowest: int, hosts: int, quorum: int | None) -> None:
     group = workers("gpu", 4) | {"minReplicas": lowest, "maxReplicas": 8, "numOfHosts": hosts}
     (role,) = raycluster("run", group, enableInTreeAutoscaling=True).roles[1:]
     assert role.quorum == quorum
@@ -203,7 +203,7 @@ def test_with_the_autoscaler_the_lowest_size_is_enough(
     assert without.quorum is None
 
 
-def test_who_manages_it_and_what_queue_holds_it() -> None:
+def test_the_manager_and_the_queue_are_decoded() -> None:
     labels = {"kueue.x-k8s.io/queue-name": "gpu", "ray.io/gang-scheduling-enabled": ""}
     result = rayjob(metadata={"labels": labels}, managedBy="kueue.x-k8s.io/multikueue")
     assert (result.queue, result.managed_by) == ("gpu", "kueue.x-k8s.io/multikueue")
@@ -226,7 +226,7 @@ def test_who_manages_it_and_what_queue_holds_it() -> None:
         ({"jobDeploymentStatus": "ValidationFailed"}, Outcome.FAILED, "ValidationFailed"),
     ],
 )
-def test_how_a_rayjob_ends(status: Json, outcome: Outcome, reason: str) -> None:
+def test_a_rayjob_has_an_outcome(status: Json, outcome: Outcome, reason: str) -> None:
     finish = rayjob(status).finish
     assert finish is not None
     assert (finish.outcome, finish.reason) == (outcome, reason)
@@ -235,22 +235,22 @@ def test_how_a_rayjob_ends(status: Json, outcome: Outcome, reason: str) -> None:
 @pytest.mark.parametrize(
     "state", ["", "Initializing", "Running", "Waiting", "Retrying", "Suspended"]
 )
-def test_it_has_not_ended(state: str) -> None:
+def test_an_unfinished_rayjob_has_no_outcome(state: str) -> None:
     assert rayjob({"jobDeploymentStatus": state, "jobStatus": "RUNNING"}).finish is None
 
 
 # One gang
 
 
-def test_a_rayjob_is_one_gang_with_its_cluster_its_pods_and_the_job_that_submits() -> None:
+def test_a_rayjob_is_one_gang_with_its_cluster_pods_and_submitter() -> None:
     job = rayjob()
     cluster = raycluster("tune-x2b7q", of=job)
     submitter = a_job("tune", uid="uid-job", desired=1, parallelism=1, completions=1, of=job)
     pods = [*pods_of(cluster), a_pod("tune-abcde", of=submitter, on="n0")]
     graph = OwnershipGraph()
     created: list[Linked] = [*pods, cluster, submitter, job]
-    for thing in created:
-        graph.put(thing)
+    for item in created:
+        graph.put(item)
     assert graph.roots() == {"uid-tune"}
     result = verdict_of(job, cluster, submitter, *pods)
     assert finding_summary(result) == ("running", "running", "All 5 pods are ready.")
@@ -265,14 +265,14 @@ def test_its_size_is_that_of_its_cluster_which_an_autoscaler_changes() -> None:
     assert verdict_of(job).members.desired == 4
 
 
-def test_what_a_former_try_left_is_not_of_it() -> None:
+def test_objects_of_an_earlier_attempt_do_not_count() -> None:
     job = rayjob()
     old, new = (raycluster(name, of=job) for name in ("tune-old", "tune-x2b7q"))
     result = verdict_of(job, old, new, *pods_of(old), *pods_of(new))
     assert (result.members.desired, result.members.created) == (4, 4)
 
 
-def test_a_rayjob_on_the_cluster_of_somebody_else_is_the_job_that_submits() -> None:
+def test_a_rayjob_on_a_foreign_cluster_is_its_submitter() -> None:
     job = rayjob(
         {"jobDeploymentStatus": "Running", "rayClusterName": "shared"},
         rayClusterSpec=None,
@@ -295,7 +295,7 @@ def _event(about: Owner, reason: str, note: str) -> Any:
     return an_event(about, reason, note)
 
 
-def test_a_rayservice_in_an_upgrade_is_one_gang_of_two_clusters() -> None:
+def test_a_rayservice_upgrade_is_one_gang_of_two_clusters() -> None:
     service = rayservice(
         {
             "activeServiceStatus": {"rayClusterName": "llm-a"},
@@ -308,7 +308,7 @@ def test_a_rayservice_in_an_upgrade_is_one_gang_of_two_clusters() -> None:
     result = verdict_of(service, active, pending, *pods_of(active), head, *refused)
     assert (result.members.desired, result.members.ready) == (8, 5)
     assert result.finding.unit == "llm-b-gpu"
-    assert {one.part for one in result.pods} == {
+    assert {pod.part for pod in result.pods} == {
         "llm-a-headgroup", "llm-a-gpu", "llm-b-headgroup", "llm-b-gpu",
     }  # fmt: skip
     replaced = rayservice({"activeServiceStatus": {"rayClusterName": "llm-b"}})
@@ -337,13 +337,13 @@ def test_workers_that_wait_for_the_head_are_a_symptom() -> None:
     head = ray_pod(cluster, "headgroup", text=NO_ROOM)
     result = verdict_of(cluster, head, *(waiting_for_head(cluster, index) for index in range(3)))
     assert result.finding.unit == "headgroup"
-    waits = next(one for one in result.findings if one.code == "dependency-waiting")
+    waits = next(finding for finding in result.findings if finding.code == "dependency-waiting")
     assert waits.symptom
     assert waits.health.value == "waiting"
     assert waits.message == "Ray group gpu: 3 of 3 pods wait for the head, which has no node."
 
 
-def test_a_head_that_starts_is_told_before_the_workers_that_wait_for_it() -> None:
+def test_a_starting_head_precedes_its_waiting_workers() -> None:
     cluster = raycluster(
         conditions=(
             condition("HeadPodReady", "False", "ContainersNotReady", "containers with unready"),
@@ -354,33 +354,33 @@ def test_a_head_that_starts_is_told_before_the_workers_that_wait_for_it() -> Non
     assert finding_summary(result) == (
         "starting", "starting", "Ray group headgroup: The pod is placed; 1 is not ready yet.",
     )  # fmt: skip
-    said = {one.label: one.value for one in result.finding.evidence}
-    assert said["HeadPodReady"] == "ContainersNotReady: containers with unready"
-    waits = next(one for one in result.findings if one.code == "dependency-waiting")
+    message = {item.label: item.value for item in result.finding.evidence}
+    assert message["HeadPodReady"] == "ContainersNotReady: containers with unready"
+    waits = next(finding for finding in result.findings if finding.code == "dependency-waiting")
     assert waits.message == "Ray group gpu: 3 of 3 pods wait for the head, which is not ready."
 
 
-def test_workers_wait_for_nobody_once_the_head_is_ready() -> None:
+def test_workers_do_not_wait_for_a_ready_head() -> None:
     cluster = raycluster()
     head = ray_pod(cluster, "headgroup", on="n0")
     result = verdict_of(cluster, head, *(waiting_for_head(cluster, index) for index in range(3)))
-    assert "dependency-waiting" not in {one.code for one in result.findings}
-    # Nor do those that have got through.
+    assert "dependency-waiting" not in {finding.code for finding in result.findings}
+    # Pods that passed the check do not have it either.
     done = [waiting_for_head(cluster, index, "terminated") for index in range(3)]
     unready = ray_pod(cluster, "headgroup", on="n0", ready=False)
     result = verdict_of(cluster, unready, *done)
-    assert "dependency-waiting" not in {one.code for one in result.findings}
+    assert "dependency-waiting" not in {finding.code for finding in result.findings}
 
 
-def test_workers_without_any_head_say_so() -> None:
+def test_workers_without_a_head_are_reported() -> None:
     cluster = raycluster()
     result = verdict_of(cluster, *(waiting_for_head(cluster, index) for index in range(3)))
-    waits = next(one for one in result.findings if one.code == "dependency-waiting")
+    waits = next(finding for finding in result.findings if finding.code == "dependency-waiting")
     assert waits.message == "Ray group gpu: 3 of 3 pods wait for the head, which does not exist."
 
 
-def test_pods_that_ask_for_different_things_are_told_by_their_groups() -> None:
-    """Head and workers are made by one object, and none of them has a node."""
+def test_pods_with_different_requests_are_named_by_their_groups() -> None:
+    """Head and workers have the same owner and no nodes."""
     cluster = raycluster()
     requested = {"headgroup": "1", "gpu": "2"}
     pods = [
@@ -392,7 +392,7 @@ def test_pods_that_ask_for_different_things_are_told_by_their_groups() -> None:
     ]
     placing = placing_of(merge_units(facts := assemble(cluster, pods, now=NOW), units_of(facts)))
     assert placing is not None
-    names = [one.shape.name for one in placing.request.pod_sets]
+    names = [pod_set.shape.name for pod_set in placing.request.pod_sets]
     assert names == ["gpu", "headgroup"]
 
 
@@ -404,7 +404,7 @@ def refused(reason: str, pod: str) -> Json:
     return condition("ReplicaFailure", "True", reason, text)
 
 
-def test_what_kuberay_cannot_make_is_told_with_the_quota() -> None:
+def test_pods_kuberay_cannot_create_are_explained_by_the_quota() -> None:
     cluster = raycluster(conditions=(refused("FailedCreateWorkerPod", "run-gpu-worker-x"),))
     result = verdict_of(cluster, *pods_of(cluster, number=1))
     assert finding_summary(result) == (
@@ -420,20 +420,20 @@ def test_what_kuberay_cannot_make_is_told_with_the_quota() -> None:
     assert whole.finding.code == "pods-not-created"
 
 
-def test_no_worker_is_made_before_the_head() -> None:
+def test_no_worker_is_created_before_the_head() -> None:
     cluster = raycluster(conditions=(refused("FailedCreateHeadPod", "run-head-x"),))
     result = verdict_of(cluster)
     assert finding_summary(result)[:2] == ("pod-creation-refused", "blocked")
     assert result.finding.unit == "headgroup"
-    others = [one for one in result.findings if one.unit == "gpu"]
-    assert [(one.symptom, one.health.value, one.message) for one in others] == [
+    rest = [finding for finding in result.findings if finding.unit == "gpu"]
+    assert [(item.symptom, item.health.value, item.message) for item in rest] == [
         (True, "waiting",
          ("Ray group gpu: 0 of 3 pods exist. KubeRay creates them after the head, which it "
 "cannot create.")),
     ]  # fmt: skip
 
 
-def test_an_invalid_spec_is_told_in_its_words() -> None:
+def test_an_invalid_spec_is_quoted() -> None:
     cluster = raycluster()
     note = "The RayCluster spec is invalid team-a/run: worker group gpu has negative minReplicas -1"
     result = verdict_of(cluster, events=[_event(cluster, "InvalidRayClusterSpec", note)])
@@ -485,7 +485,7 @@ def test_a_rayservice_whose_pods_are_ready_may_not_answer() -> None:
     }
     assert finding_summary(_served(broken))[1] == "degraded"
     assert "chat DEPLOY_FAILED: ModuleNotFoundError" in finding_summary(_served(broken))[2]
-    steps = [step for one in _served(broken).findings for step in one.advice]
+    steps = [step for finding in _served(broken).findings for step in finding.advice]
     assert [step.command for step in steps] == [
         ("kubectl", "describe", "rayservices.ray.io", "llm", "-n", "team-a")
     ]
@@ -514,7 +514,7 @@ def test_a_rayservice_that_is_invalid_or_was_too_slow() -> None:
 # Suspended below its owner
 
 
-def test_a_raycluster_that_is_suspended_without_its_rayjob_says_how_it_is_resumed() -> None:
+def test_a_raycluster_suspended_below_its_rayjob_shows_how_to_resume_it() -> None:
     """KubeRay leaves it so, and the RayJob has no Resume button: it is not suspended."""
     job = rayjob()
     cluster = replace(raycluster("tune-x2b7q", of=job, suspend=True), suspend_set_by="night-saver")
@@ -532,7 +532,7 @@ def test_a_raycluster_that_is_suspended_without_its_rayjob_says_how_it_is_resume
 
 
 def test_a_suspended_rayjob_has_no_next_step() -> None:
-    """Near miss: somebody meant the RayJob itself, and its page has the button."""
+    """Near miss: a user suspended the RayJob itself, and its page has the button."""
     job = rayjob(suspend=True)
     cluster = replace(raycluster("tune-x2b7q", of=job, suspend=True), suspend_set_by="night-saver")
     result = verdict_of(job, cluster)
@@ -572,7 +572,7 @@ def _unready_service(reason: str, *, pods: bool = True) -> Verdict:
 
 @pytest.mark.parametrize("pods", [True, False])
 @pytest.mark.parametrize("unready", [_unready_cluster, _unready_service])
-def test_an_unknown_reason_of_what_is_not_ready_is_an_error_with_its_text(
+def test_an_unknown_reason_of_an_unready_cluster_is_an_error_with_its_text(
     unready: Callable[..., Verdict], pods: bool
 ) -> None:
     result = unready("FrobnicatorJammed", pods=pods)
@@ -593,7 +593,7 @@ def test_a_known_reason_is_a_start(unready: Callable[..., Verdict], reason: str)
     assert unready(reason).finding.code == "starting"
 
 
-def test_an_unknown_reason_stands_behind_pods_without_room() -> None:
+def test_an_unknown_reason_follows_a_shortage() -> None:
     cluster = raycluster(
         conditions=(condition("RayClusterProvisioned", "False", "FrobnicatorJammed", JAMMED),)
     )
@@ -605,7 +605,7 @@ def test_an_unknown_reason_stands_behind_pods_without_room() -> None:
 # Acting
 
 
-def test_each_is_suspended_by_its_own_field_and_says_first_what_becomes_of_it() -> None:
+def test_each_kind_is_suspended_by_its_field_with_its_consequences() -> None:
     job = rayjob()
     suspend, resume = offered(job, raycluster("tune-x2b7q", of=job))
     assert suspend.allowed
@@ -649,7 +649,9 @@ def test_each_is_suspended_by_its_own_field_and_says_first_what_becomes_of_it() 
         ),
     ],
 )
-def test_what_kuberay_would_not_suspend(spec: Json, status: Json | None, why: str) -> None:
+def test_owners_kuberay_would_not_suspend_have_no_lever(
+    spec: Json, status: Json | None, why: str
+) -> None:
     suspend, _ = offered(rayjob(status, **spec))
     assert not suspend.allowed
     assert why in suspend.why_not
@@ -680,7 +682,7 @@ def test_the_cluster_of_a_rayjob_is_not_suspended_by_itself() -> None:
     )
 
 
-def test_what_says_that_it_has_come_to_rest() -> None:
+def test_a_settled_suspension_is_recognised() -> None:
     assert RAYJOB.has_acted is not None
     assert RAYJOB.has_acted({"jobDeploymentStatus": "Suspended"})
     assert not RAYJOB.has_acted({"jobDeploymentStatus": "Suspending"})
@@ -691,7 +693,7 @@ def test_what_says_that_it_has_come_to_rest() -> None:
     assert list(RAYJOB.makers(rayjob())) == [("ray.io", "RayCluster", "tune-x2b7q")]
 
 
-def test_a_suspended_one_is_told_as_that() -> None:
+def test_a_suspended_owner_is_reported_as_suspended() -> None:
     cluster = raycluster(suspend=True)
     assert finding_summary(verdict_of(cluster))[:2] == ("suspended", "suspended")
     job = rayjob({"jobDeploymentStatus": "Suspended"}, suspend=True)
@@ -702,13 +704,13 @@ def test_a_suspended_one_is_told_as_that() -> None:
     )
 
 
-def test_what_its_page_says_besides() -> None:
+def test_the_page_shows_facts_of_a_rayjob() -> None:
     assert RAYJOB.facts is not None
-    kept = rayjob(
+    stored = rayjob(
         {"jobDeploymentStatus": "Complete", "jobStatus": "SUCCEEDED", "rayClusterName": "tune-a"},
         shutdownAfterJobFinishes=False,
     )
-    assert RAYJOB.facts(kept) == {
+    assert RAYJOB.facts(stored) == {
         "Deployment": "Complete",
         "Ray job": "SUCCEEDED",
         "RayCluster": "tune-a, kept after the end (shutdownAfterJobFinishes is false)",

@@ -41,14 +41,14 @@ def test_kuberay_makes_no_group_with_an_api_that_it_does_not_know() -> None:
     assert "v1beta1" in verdict.finding.message
 
 
-def test_a_cluster_that_serves_no_groups_is_told_so() -> None:
+def test_a_cluster_without_podgroups_is_reported() -> None:
     cluster = asking()
     verdict = verdict_of(cluster, *pods(cluster), kubernetes=(1, 38), gang_api_version="")
     assert verdict.finding.code == "not-ganged"
     assert "serves no PodGroups" in verdict.finding.message
 
 
-def test_with_the_autoscaler_kuberay_makes_none_on_purpose() -> None:
+def test_an_autoscaled_cluster_has_no_group_by_design() -> None:
     cluster = asking(enableInTreeAutoscaling=True)
     verdict = verdict_of(cluster, *pods(cluster), kubernetes=(1, 36), gang_api_version="v1alpha2")
     assert verdict.finding.code == "not-ganged"
@@ -63,13 +63,13 @@ def test_with_the_autoscaler_kuberay_makes_none_on_purpose() -> None:
         {**V1_37, "groups_unobserved": True},
     ],
 )
-def test_where_kuberay_could_make_one_nothing_is_said(facts: dict[str, Any]) -> None:
-    """Near miss: the version that it speaks is served, or what is served is not known."""
+def test_a_possible_group_is_not_reported(facts: dict[str, Any]) -> None:
+    """Near miss: its version is served, or the served versions are unknown."""
     cluster = asking()
     assert verdict_of(cluster, *pods(cluster), **facts).finding.code == "running"
 
 
-def test_without_the_label_nothing_is_said() -> None:
+def test_a_cluster_without_the_label_is_not_reported() -> None:
     cluster: Owner = model(RAYCLUSTER.resource, _object("RayCluster", "run", cluster_spec(), {}))
     assert verdict_of(cluster, *pods(cluster), **V1_37).finding.code == "running"
 

@@ -49,7 +49,7 @@ class Place(PlaceOnBoard):
     def set(self, name: str, *cliques: tuple[str, int, int, str], **options: Any) -> Json:
         """Return a PodCliqueSet on the nodes of this place: (clique, pods, minimum, cpu) each."""
         on = {POOL: self.name}
-        created = [clique(one, pods, least, cpu=cpu, on=on) for one, pods, least, cpu in cliques]
+        created = [clique(item, pods, least, cpu=cpu, on=on) for item, pods, least, cpu in cliques]
         return podcliqueset(name, self.name, created, **options)
 
     def play(self, name: str, *cliques: tuple[str, int, int, str], **options: Any) -> None:
@@ -60,7 +60,7 @@ class Place(PlaceOnBoard):
         """Return how many pods of a PodCliqueSet have a node."""
         labels = f"app.kubernetes.io/part-of={name}"
         pods = self.client.list("v1", "Pod", self.name, labels=labels)
-        return sum(is_true(one, "PodScheduled") for one in pods)
+        return sum(is_true(pod, "PodScheduled") for pod in pods)
 
     def findings(self, name: str = "run") -> list[Json]:
         """Return all that is found of it."""
@@ -90,19 +90,19 @@ def _base_first(place: Place) -> None:
 
 
 def _tree_waits(place: Place) -> None:
-    """One PodClique finds no room, so nothing of the tree is placed. Twin: there is room for both."""
+    """One PodClique does not fit, so the whole tree is pending. Twin: both fit."""
     place.play("twin", ("pre", 2, 2, "1"), ("dec", 1, 1, "1"))
     wait(lambda: place.placed("twin") == 3, what="the pods of twin", timeout=60)
     place.play("run", ("pre", 2, 2, "1"), ("dec", 2, 2, "8"))
 
 
 def _podclique_gone(place: Place) -> None:
-    """Its PodGang names a PodClique that nobody made. Twin: a pod of it is not made yet."""
+    """Its PodGang names a PodClique that does not exist. Twin: a pod of it does not exist yet."""
     operator = place.operator()
     operator.create(place.set("run", ("pre", 2, 2, "1")))
-    parts = operator.podgangs["run-0"]["spec"]["podgroups"]
-    parts = [*parts, {"name": "run-0-old", "minReplicas": 1, "podReferences": []}]
-    place.client.patch(PODGANGS, "PodGang", "run-0", {"spec": {"podgroups": parts}}, place.name)
+    roles = operator.podgangs["run-0"]["spec"]["podgroups"]
+    roles = [*roles, {"name": "run-0-old", "minReplicas": 1, "podReferences": []}]
+    place.client.patch(PODGANGS, "PodGang", "run-0", {"spec": {"podgroups": roles}}, place.name)
     place.play("twin", ("pre", 2, 2, "1"), lacking=1)
 
 
@@ -117,13 +117,13 @@ def _released(place: Place) -> None:
     """`minReplicas` is 0 by now, and the core group still needs two. Twin: it was not lowered."""
     for name in ("run", "twin"):
         place.play(name, ("dec", 2, 2, "3"))
-    parts = place.operator().podgangs["run-0"]["spec"]["podgroups"]
-    parts = [{**part, "minReplicas": 0} for part in parts]
-    place.client.patch(PODGANGS, "PodGang", "run-0", {"spec": {"podgroups": parts}}, place.name)
+    roles = place.operator().podgangs["run-0"]["spec"]["podgroups"]
+    roles = [{**part, "minReplicas": 0} for part in roles]
+    place.client.patch(PODGANGS, "PodGang", "run-0", {"spec": {"podgroups": roles}}, place.name)
 
 
 def _no_group_yet(place: Place) -> None:
-    """The Workload is there, its PodGroup is not made. Twin: it is, and the gates are not taken away."""
+    """The Workload exists without its PodGroup. Twin: the PodGroup exists and the gates remain."""
     for name in ("run", "twin"):
         operator = place.operator(name)
         operator.create(place.set(name, ("dec", 2, 2, "1")))
@@ -220,8 +220,8 @@ SITUATIONS_ON: dict[str, dict[str, Situation[Place]]] = {
         ),
     },
 }  # fmt: skip
-"""Cluster → what is brought about there."""
-SITUATIONS = {name: one for on_one in SITUATIONS_ON.values() for name, one in on_one.items()}
+"""Cluster → situations played there."""
+SITUATIONS = {name: item for on_one in SITUATIONS_ON.values() for name, item in on_one.items()}
 
 
 @pytest.fixture(scope="module")
@@ -246,34 +246,34 @@ def places(
 
 
 @pytest.mark.parametrize("name", SITUATIONS)
-def test_what_a_person_reads(places: dict[str, Place], name: str) -> None:
+def test_users_see_the_expected_verdict(places: dict[str, Place], name: str) -> None:
     check(SITUATIONS[name], places[name])
 
 
-def test_the_three_minima_are_told_where_they_differ(places: dict[str, Place]) -> None:
+def test_three_different_minima_are_shown(places: dict[str, Place]) -> None:
     place = places["released"]
 
     def numbers(name: str) -> list[str]:
         evidence = place.findings(name)[0]["evidence"]
         labels = ("spec.min", "spec.podgroups[].min", "quorum of the group")
-        return [one["value"] for one in evidence if one["label"].startswith(labels)]
+        return [item["value"] for item in evidence if item["label"].startswith(labels)]
 
     wait(lambda: numbers("run") == ["2", "0", "2"], what="2, 0, 2", seen=lambda: numbers("run"))
     assert numbers("twin") == []
 
 
-def test_a_minimum_that_would_fit_is_advised_and_means_to_make_it_anew(
+def test_a_minimum_that_fits_is_advised_with_recreation(
     places: dict[str, Place],
 ) -> None:
-    """Grove's webhook lets nobody change `minAvailable` (admission/pcs/validation/podcliqueset.go)."""
+    """Grove's webhook rejects changes of `minAvailable` (admission/pcs/validation/podcliqueset.go)."""
     place = places["one-group-waits"]
-    wanted = (
+    expected = (
         "Lower the quorum of PodClique run-0-dec in PodCliqueSet run from 2 to 1: 1 pod fits now "
         "(needs re-creating)."
     )
     wait(
-        lambda: any(wanted in finding["advice"] for finding in place.findings()),
-        what=wanted,
+        lambda: any(expected in finding["advice"] for finding in place.findings()),
+        what=expected,
         seen=lambda: [finding["advice"] for finding in place.findings()],
         timeout=60,
     )
@@ -283,7 +283,7 @@ def test_its_groups_are_drawn_as_a_tree_from_the_podgang_down(places: dict[str, 
     place = places["tree-whole"]
     gang = place.told()["id"]
     groups = place.installation.get(f"gangs/{gang}/")["groups"]
-    assert [(one["kind"], one["name"]) for one in groups] == [
+    assert [(group["kind"], group["name"]) for group in groups] == [
         ("PodGang", "run-0"),
         ("Workload", "run-0"),
         ("CompositePodGroup", "run-0"),

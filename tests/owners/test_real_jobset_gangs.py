@@ -1,7 +1,7 @@
-"""JobSets with gang modes of their own, told by a whole gangboard. All at once.
+"""JobSets with their own gang modes under a complete gangboard. All at once.
 
-No released JobSet has such modes: tests/controlplane/jobset_gangs.py serves the fields and plays what the
-KEP says of its controller. Jobs, pods and their places are those of JobSet 0.12 and a real scheduler.
+No released JobSet has such modes: tests/controlplane/jobset_gangs.py serves the fields and plays the
+controller of the KEP. Jobs, pods and their places are those of JobSet 0.12 and a real scheduler.
 """
 
 from __future__ import annotations
@@ -186,7 +186,7 @@ def places(controlplane_kueue: ControlPlane, board: Installation) -> Iterator[di
 
 
 @pytest.mark.parametrize("name", SITUATIONS)
-def test_what_a_person_reads(places: dict[str, Place], name: str) -> None:
+def test_users_see_the_expected_verdict(places: dict[str, Place], name: str) -> None:
     check(SITUATIONS[name], places[name])
 
 
@@ -238,7 +238,7 @@ MODES: tuple[tuple[str, str, str, str, str, bool], ...] = (
 
 
 @pytest.mark.parametrize(("place", "name", "mode", "reason", "asked", "differs"), MODES)
-def test_the_mode_is_told_beside_what_was_asked_for(
+def test_the_mode_is_shown_next_to_the_request(
     places: dict[str, Place],
     place: str,
     name: str,
@@ -251,7 +251,7 @@ def test_the_mode_is_told_beside_what_was_asked_for(
     _wait_mode(places[place], name, expected)
 
 
-def test_a_group_that_spans_replicated_jobs_is_told_with_its_place_and_its_jobs(
+def test_a_group_of_several_replicated_jobs_shows_its_placement_and_jobs(
     places: dict[str, Place],
 ) -> None:
     place = places["spanning"]
@@ -266,14 +266,14 @@ def test_a_group_that_spans_replicated_jobs_is_told_with_its_place_and_its_jobs(
         keys = ("quorum", "topology_keys", "domains", "priority", "disruption_mode", "claims")
         return {"matrix": detail["group_matrix"], **{key: group.get(key) for key in keys}}
 
-    none, one, two = ({"pods": number, "ready": number} for number in range(3))
+    none, element, two = ({"pods": number, "ready": number} for number in range(3))
     expected = {
         "matrix": {
             "of_roles": False,
             "columns": ["run-init-0", "run-leader-0", "run-workers-0"],
             "rows": [
-                {"group": "run-init", "cells": [one, none, none]},
-                {"group": "run-leader-workers", "cells": [none, one, two]},
+                {"group": "run-init", "cells": [element, none, none]},
+                {"group": "run-leader-workers", "cells": [none, element, two]},
             ],
         },
         "quorum": 3,

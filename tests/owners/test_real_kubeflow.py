@@ -1,7 +1,7 @@
-"""PyTorchJobs, their family and MPIJobs of real operators (training-operator 1.9.3, mpi-operator 0.8.0), told by a whole
-gangboard.
+"""PyTorchJobs, their family and MPIJobs of real operators (training-operator 1.9.3, mpi-operator 0.8.0), under a complete gangboard.
 
-All situations at once, each with nodes of its own and a near miss, which is told otherwise: `kubeflow/` has them.
+All situations at once, each with nodes of its own and a near miss with another verdict: `kubeflow/` has
+them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.controlplane
 
 SITUATIONS = TORCH | MPI | FAMILY
 PLACES: dict[str, type[Place]] = {"torch": Torch, "mpi": Mpi, **KINDS}
-"""By what the names of situations begin with."""
+"""Prefixes of the situation names."""
 
 
 @pytest.fixture(scope="module")
@@ -37,34 +37,34 @@ def places(controlplane_kueue: ControlPlane, board: Installation) -> Iterator[di
 
 
 @pytest.mark.parametrize("name", SITUATIONS)
-def test_what_a_person_reads(places: dict[str, Place], name: str) -> None:
+def test_users_see_the_expected_verdict(places: dict[str, Place], name: str) -> None:
     check(SITUATIONS[name], places[name])
 
 
-def test_the_symptom_is_told_behind_the_cause(places: dict[str, Place]) -> None:
+def test_the_symptom_follows_the_cause(places: dict[str, Place]) -> None:
     findings = places["mpi-launcher-crashes"].detail()["findings"]
-    told = {one["unit"]: (one["code"], one["message"]) for one in findings}
-    code, message = told["run-launcher"]
+    verdicts = {finding["unit"]: (finding["code"], finding["message"]) for finding in findings}
+    code, message = verdicts["run-launcher"]
     assert code == "dependency-waiting"
     assert message.startswith(
         "Job run-launcher: The launcher can start nothing before both workers are ready: 0 are."
     )
 
 
-def test_what_the_operators_say_stands_as_evidence(places: dict[str, Place]) -> None:
+def test_operator_messages_are_evidence(places: dict[str, Place]) -> None:
     said = {
-        one["label"]: one["value"]
-        for one in places["mpi-evicted"].detail()["findings"][0]["evidence"]
+        item["label"]: item["value"]
+        for item in places["mpi-evicted"].detail()["findings"][0]["evidence"]
     }
     assert said["Failed"] == "MPIJobEvicted: 1/2 workers are evicted"
     said = {
-        one["label"]: one["value"]
-        for one in places["torch-restarting"].detail()["findings"][0]["evidence"]
+        item["label"]: item["value"]
+        for item in places["torch-restarting"].detail()["findings"][0]["evidence"]
     }
     assert "is restarting because" in said["Restarting"]
 
 
-def test_an_evicted_worker_is_brought_back_by_what_is_advised(places: dict[str, Place]) -> None:
+def test_the_advice_restores_an_evicted_worker(places: dict[str, Place]) -> None:
     place = places["mpi-evicted"]
     (advice,) = place.detail()["advice"]
     assert advice == (

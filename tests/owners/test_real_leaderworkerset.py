@@ -1,6 +1,6 @@
-"""LeaderWorkerSets of a real controller (0.9.0) and scheduler, told by a whole gangboard. All at once.
+"""LeaderWorkerSets of a real controller (0.9.0) and scheduler, under a complete gangboard. All at once.
 
-Each situation has nodes of its own and a near miss, which is told otherwise.
+Each situation has nodes of its own and a near miss with another verdict.
 """
 
 from __future__ import annotations
@@ -69,8 +69,8 @@ class Place(PlaceOnBoard):
             pod
             for pod, obj in self.pods(name).items()
             if any(
-                (one["type"], one["status"]) == ("Ready", "True")
-                for one in obj["status"].get("conditions", ())
+                (item["type"], item["status"]) == ("Ready", "True")
+                for item in obj["status"].get("conditions", ())
             )
         }
 
@@ -223,11 +223,11 @@ def places(controlplane_kueue: ControlPlane, board: Installation) -> Iterator[di
 
 
 @pytest.mark.parametrize("name", SITUATIONS)
-def test_what_a_person_reads(places: dict[str, Place], name: str) -> None:
+def test_users_see_the_expected_verdict(places: dict[str, Place], name: str) -> None:
     check(SITUATIONS[name], places[name])
 
 
-def test_a_deleted_worker_takes_its_replica_along_and_all_are_told_whole_again(
+def test_a_deleted_worker_recreates_its_replica_and_the_set_is_whole_again(
     places: dict[str, Place],
 ) -> None:
     """`RecreateGroupOnPodRestart`; with `None` only that pod is made anew."""
@@ -256,11 +256,14 @@ def test_a_deleted_worker_takes_its_replica_along_and_all_are_told_whole_again(
         )
 
 
-def test_its_own_word_is_not_believed(places: dict[str, Place]) -> None:
+def test_the_status_alone_is_not_trusted(places: dict[str, Place]) -> None:
     """0.9.0 says, scaled to zero, that all replicas are ready."""
     place = places["zero"]
     status = place.client.get(LWS, "LeaderWorkerSet", "run", place.name)["status"]
-    said = {one["type"]: (one["status"], one["message"]) for one in status["conditions"]}
+    said = {
+        condition["type"]: (condition["status"], condition["message"])
+        for condition in status["conditions"]
+    }
     assert said["Available"] == ("True", "All replicas are ready")
     assert place.told()["code"] == "paused"
 
@@ -284,13 +287,13 @@ def test_a_disaggregated_set_is_one_gang_with_the_replicas_of_its_roles(
             roles[role] = created["spec"]
         place.client.create(disaggregatedset(name, place.name, roles))
 
-    def told(name: str) -> tuple[Any, ...]:
+    def set_verdict(name: str) -> tuple[Any, ...]:
         result = place.installation.gangs(kind="DisaggregatedSet", namespace=place.name)
         return next(
             (
-                (one["code"], one["health"], one["message"], one["members"]["ready"])
-                for one in result
-                if one["name"] == name
+                (item["code"], item["health"], item["message"], item["members"]["ready"])
+                for item in result
+                if item["name"] == name
             ),
             (),
         )
@@ -298,14 +301,14 @@ def test_a_disaggregated_set_is_one_gang_with_the_replicas_of_its_roles(
     def decode() -> str:
         """Return the name of the LeaderWorkerSet of the role: its revision is the controller's."""
         listed = place.client.list(LWS, "LeaderWorkerSet", place.name)
-        labels = {one["metadata"]["name"]: one["metadata"].get("labels", {}) for one in listed}
+        labels = {obj["metadata"]["name"]: obj["metadata"].get("labels", {}) for obj in listed}
         key = "disaggregatedset.x-k8s.io"
-        wanted = ("serve", "decode")
+        desired = ("serve", "decode")
         return next(
             (
                 n
                 for n, o in labels.items()
-                if (o.get(f"{key}/name"), o.get(f"{key}/role")) == wanted
+                if (o.get(f"{key}/name"), o.get(f"{key}/role")) == desired
             ),
             "",
         )
@@ -318,8 +321,12 @@ def test_a_disaggregated_set_is_one_gang_with_the_replicas_of_its_roles(
         f"selector ({POOL}={place.name}) has 64; 2 of 4 pods of the DisaggregatedSet are placed.",
         2,
     )
-    wait(lambda: told("serve") == expected, what=str(expected), seen=lambda: told("serve"))
+    wait(
+        lambda: set_verdict("serve") == expected,
+        what=str(expected),
+        seen=lambda: set_verdict("serve"),
+    )
     whole = ("running", "running", "All 4 pods are ready.", 4)
-    wait(lambda: told("fits") == whole, what=str(whole), seen=lambda: told("fits"))
+    wait(lambda: set_verdict("fits") == whole, what=str(whole), seen=lambda: set_verdict("fits"))
     sets = place.installation.gangs(kind="LeaderWorkerSet", namespace=place.name)
-    assert not [one["name"] for one in sets if one["name"].startswith(("serve-", "fits-"))]
+    assert not [item["name"] for item in sets if item["name"].startswith(("serve-", "fits-"))]

@@ -19,7 +19,7 @@ COMPLETE_AFTER = "test.gangboard.dev/complete-after"
 
 
 class FluxPlace(PlaceOnBoard):
-    """What can be done in one place."""
+    """Actions in one place."""
 
     kind = "MiniCluster"
 
@@ -85,13 +85,15 @@ def places(controlplane_kueue: ControlPlane, board: Installation) -> Iterator[di
 
 
 @pytest.mark.parametrize("name", SITUATIONS)
-def test_what_a_person_reads(places: dict[str, FluxPlace], name: str) -> None:
+def test_users_see_the_expected_verdict(places: dict[str, FluxPlace], name: str) -> None:
     check(SITUATIONS[name], places[name])
 
 
-def test_nobody_can_suspend_it_and_it_is_said_why(places: dict[str, FluxPlace]) -> None:
+def test_no_lever_suspends_a_minicluster_and_the_cause_is_shown(
+    places: dict[str, FluxPlace],
+) -> None:
     places["whole"].wait_told("running")
     (job,) = places["whole"].detail()["jobs"]
-    suspend = next(one for one in job["actions"] if one["verb"] == "suspend")
+    suspend = next(action for action in job["actions"] if action["verb"] == "suspend")
     assert not suspend["allowed"]
     assert places["split"].detail()["findings"][0]["code"] == "partly-placed"

@@ -1,6 +1,6 @@
-"""Ray's objects with the real KubeRay (1.6.2) and scheduler, told by a whole gangboard. All at once.
+"""Ray's objects with the real KubeRay (1.6.2) and scheduler, under a complete gangboard. All at once.
 
-There is no Ray in the pods: a RayJob is submitted by a Job whose pod the tests play, and nobody answers as its dashboard.
+The pods run no Ray. A Job submits a RayJob, the tests play its pod, and no dashboard answers.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ WAITING = {NEVER_READY: "pending"}
 
 
 class RayPlace(PlaceOnBoard):
-    """What can be done in the place of each of the three kinds."""
+    """Actions in the place of each of the three kinds."""
 
     def of(
         self,
@@ -79,7 +79,7 @@ class RayPlace(PlaceOnBoard):
     def clusters(self, name: str = "run") -> list[Json]:
         """Return the RayClusters of one."""
         listed = self.client.list(RAY, "RayCluster", self.name)
-        return [one for one in listed if one["metadata"]["name"].startswith(f"{name}-")]
+        return [obj for obj in listed if obj["metadata"]["name"].startswith(f"{name}-")]
 
 
 class ClusterPlace(RayPlace):
@@ -163,7 +163,11 @@ def _refused(place: ClusterPlace) -> None:
         }
     )
     place.client.wait_for(
-        "v1", "ResourceQuota", "team", place.name, until=lambda one: "used" in one.get("status", {})
+        "v1",
+        "ResourceQuota",
+        "team",
+        place.name,
+        until=lambda item: "used" in item.get("status", {}),
     )
     place.run("twin", workers=1)
     place.wait_told("running", "twin")
@@ -249,7 +253,7 @@ def _job_whole(place: JobPlace) -> None:
 
 
 def _job_waits(place: JobPlace) -> None:
-    """Nothing of it finds a node. Twin: all of it does."""
+    """No pod of it fits on a node. Twin: all pods fit."""
     place.job(head="2", worker="2")
     place.job("twin", head="100m", worker="200m")
 
@@ -293,7 +297,7 @@ def _job_suspended(place: JobPlace) -> None:
 
 
 def _job_invalid(place: JobPlace) -> None:
-    """It keeps its cluster, and somebody suspends it. Twin: it would not keep it."""
+    """It keeps its cluster, and a user suspends the cluster. Twin: it would not keep it."""
     place.job(shutdownAfterJobFinishes=False)
     place.job("twin")
     for name in ("run", "twin"):
@@ -343,7 +347,7 @@ JOBS: dict[str, Situation[JobPlace]] = {
 
 
 def _serves(place: ServicePlace) -> None:
-    """Nobody answers as Ray, so its applications are never deployed. Twin: its workers find no node."""
+    """No Ray dashboard answers, so its applications are never deployed. Twin: its workers do not fit."""
     place.run()
     place.run("twin", worker="65")
 
@@ -377,17 +381,17 @@ def places(controlplane_kueue: ControlPlane, board: Installation) -> Iterator[di
 
 
 @pytest.mark.parametrize("name", SITUATIONS)
-def test_what_a_person_reads(places: dict[str, RayPlace], name: str) -> None:
+def test_users_see_the_expected_verdict(places: dict[str, RayPlace], name: str) -> None:
     check(SITUATIONS[name], places[name])
 
 
 def test_workers_that_wait_for_the_head_stand_behind_it(places: dict[str, RayPlace]) -> None:
     result = places["head-waits"].detail()["findings"]
-    waits = [one["message"] for one in result if one["code"] == "dependency-waiting"]
+    waits = [item["message"] for item in result if item["code"] == "dependency-waiting"]
     assert waits == ["Ray group gpu: 3 of 3 pods wait for the head, which has no node."]
 
 
-def test_a_suspended_rayjob_has_no_cluster_and_one_that_is_resumed_another(
+def test_a_suspended_rayjob_has_no_cluster_and_a_resumed_one_a_new_cluster(
     places: dict[str, RayPlace],
 ) -> None:
     place = places["job-suspended"]
@@ -399,7 +403,7 @@ def test_a_suspended_rayjob_has_no_cluster_and_one_that_is_resumed_another(
     place.wait_told("running")
 
 
-def test_what_is_invalid_runs_on_and_nobody_looks_after_it(places: dict[str, RayPlace]) -> None:
+def test_an_invalid_owner_keeps_running_without_its_operator(places: dict[str, RayPlace]) -> None:
     """So gangboard does not suspend it (test_ray.py): mended, it stays as it is."""
     place = places["job-invalid"]
     check(SITUATIONS["job-invalid"], place)
@@ -415,11 +419,13 @@ def test_what_is_invalid_runs_on_and_nobody_looks_after_it(places: dict[str, Ray
     assert len(place.clusters()) == 1
 
 
-def test_what_kuberay_says_of_a_failed_submission(places: dict[str, RayPlace]) -> None:
+def test_the_kuberay_message_about_a_failed_submission_is_quoted(
+    places: dict[str, RayPlace],
+) -> None:
     place = places["job-fails"]
     place.wait_told("failed")
     evidence = place.detail()["findings"][0]["evidence"]
-    said = next(one["value"] for one in evidence if one["label"] == "reason")
-    assert said.startswith(
+    message = next(item["value"] for item in evidence if item["label"] == "reason")
+    assert message.startswith(
         "SubmissionFailed: Job submission has failed. Reason: BackoffLimitExceeded."
     )

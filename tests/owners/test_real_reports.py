@@ -1,7 +1,8 @@
 """Public reports about owners, rebuilt on the control plane with the controllers of all kinds. All at once.
 
-KubeRay, the training operator and the LeaderWorkerSet controller are real. PodGroups of schedulers that do not run here are played as their
-makers leave them. Each situation has a near miss, which is told otherwise.
+KubeRay, the training operator and the LeaderWorkerSet controller are real. PodGroups of schedulers that do
+not run here are played as their controllers leave them. Each situation has a near miss with another
+verdict.
 """
 
 from __future__ import annotations
@@ -97,16 +98,16 @@ class VolcanoPlace(PlaceOnBoard):
         self.client.create({**group, "status": {"phase": phase, "running": 1}})
         labels = {"volcano.sh/job-name": name, "volcano.sh/task-spec": "worker"}
         notes = {"scheduling.k8s.io/group-name": f"{name}-g"}
-        one = pod(
+        obj = pod(
             f"{name}-worker-0", self.name, labels=labels, annotations=notes, node_selector=on,
             scheduler="volcano",
         )  # fmt: skip
-        one["metadata"]["ownerReferences"] = [reference(created)]
-        bind(self.client, self.client.create(one), self.name)
+        obj["metadata"]["ownerReferences"] = [reference(created)]
+        bind(self.client, self.client.create(obj), self.name)
 
 
 def _kept_by_lost_node(place: Torch) -> None:
-    """A worker is deleted whose node does not answer. Twin: nobody deletes it."""
+    """A worker on a silent node is deleted. Twin: it is not deleted."""
     worker = replicas(2, restart="OnFailure", cpu="1", linger="1h")
     for name in ("run", "twin"):
         pool = f"{place.name}-{name}"
@@ -125,7 +126,9 @@ def _on_lost_node(place: Torch, name: str) -> str:
     """Return the pod of a PyTorchJob that is bound to its lost node."""
     pods = place.client.list("v1", "Pod", place.name)
     lost = f"{place.name}-{name}-1"
-    return next(str(one["metadata"]["name"]) for one in pods if one["spec"].get("nodeName") == lost)
+    return next(
+        str(item["metadata"]["name"]) for item in pods if item["spec"].get("nodeName") == lost
+    )
 
 
 def _scaled_down(place: RayPlace) -> None:
@@ -157,7 +160,11 @@ def _statefulset_refused(place: LwsPlace) -> None:
         {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": meta, "spec": limit}
     )
     place.client.wait_for(
-        "v1", "ResourceQuota", "few", place.name, until=lambda one: "used" in one.get("status", {})
+        "v1",
+        "ResourceQuota",
+        "few",
+        place.name,
+        until=lambda item: "used" in item.get("status", {}),
     )
     for name in ("twin", "run"):
         created = leaderworkerset(name, place.name, replicas=1, size=2)
@@ -169,7 +176,10 @@ def _statefulset_refused(place: LwsPlace) -> None:
 
 
 def _let_in_again(place: VolcanoPlace) -> None:
-    """Its PodGroup waits for its queue once more. Twin: it was let in, and the pod is to be made."""
+    """Its PodGroup waits for its queue once more.
+
+    Twin: the PodGroup was admitted, and the pod is to be created.
+    """
     place.run("run", "Pending")
     place.run("twin", "Inqueue")
 
@@ -220,11 +230,11 @@ def places(
 
 
 @pytest.mark.parametrize("name", SITUATIONS)
-def test_what_a_person_reads(places: dict[str, PlaceOnBoard], name: str) -> None:
+def test_users_see_the_expected_verdict(places: dict[str, PlaceOnBoard], name: str) -> None:
     check(SITUATIONS[name], places[name])
 
 
-def test_the_minimum_is_lowered_before_pods_are_asked_for(places: dict[str, PlaceOnBoard]) -> None:
+def test_a_lower_minimum_is_advised_before_more_pods(places: dict[str, PlaceOnBoard]) -> None:
     place = places["ray-scaled"]
     place.wait_told("below-quorum")
     (advice,) = place.told()["advice"]
@@ -234,7 +244,7 @@ def test_the_minimum_is_lowered_before_pods_are_asked_for(places: dict[str, Plac
     wait(lambda: place.told()["code"] != "below-quorum", what="the lower minimum", timeout=60)
 
 
-def test_a_raycluster_suspended_below_its_rayjob_is_resumed_by_what_is_advised(
+def test_the_advice_resumes_a_raycluster_suspended_below_its_rayjob(
     places: dict[str, PlaceOnBoard],
 ) -> None:
     place = places["rayjob-below"]
@@ -248,7 +258,7 @@ def test_a_raycluster_suspended_below_its_rayjob_is_resumed_by_what_is_advised(
     place.wait_told("running")
 
 
-def test_it_is_the_statefulset_that_is_refused(places: dict[str, PlaceOnBoard]) -> None:
+def test_the_statefulset_is_named_as_refused(places: dict[str, PlaceOnBoard]) -> None:
     place = places["lws-refused"]
     place.wait_told("pod-creation-refused")
     assert "StatefulSet" in place.told()["message"]
@@ -272,7 +282,7 @@ def test_the_twin_of_a_restart_waits_for_its_controller_and_not_for_its_queue(
 
 
 def test_a_pod_that_a_lost_node_keeps_is_forced_away(places: dict[str, PlaceOnBoard]) -> None:
-    """Its operator makes the successor only when it is gone; of a pod that nobody deletes nothing of that is told."""
+    """Its operator creates the successor only after the deletion. A pod that stays shows no sign of that."""
     place = places["torch-lost-node"]
     assert isinstance(place, Torch)
     check(SITUATIONS[place.name.removeprefix("rep-")], place)

@@ -1,6 +1,6 @@
-"""TrainJobs of a real Trainer (2.3.0), JobSet, Kueue and scheduler, told by a whole gangboard. All at once.
+"""TrainJobs of a real Trainer (2.3.0), JobSet, Kueue and scheduler, under a complete gangboard. All at once.
 
-Each situation has nodes and runtimes of its own and a near miss, which is told otherwise.
+Each situation has nodes and runtimes of its own and a near miss with another verdict.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ pytestmark = pytest.mark.controlplane
 SAVER = "night-saver"
 _RUNTIME = "ClusterTrainingRuntime"
 LOOKS_A_TRY = 20
-"""Looks, two a second, after which it is tried once more what nobody may have seen."""
+"""Polls, two a second, before an unnoticed change is repeated."""
 
 
 @dataclass
@@ -54,10 +54,10 @@ class Place(PlaceOnBoard):
     ) -> str:
         """Make a runtime whose pods are for the nodes of this place, or of a pool; return its name."""
         full = f"{self.name}-{name}"
-        where = {"node_selector": {POOL: pool or self.name}}
-        pods: PodOptions = {"cpu": cpu, **options.pop("node", {}), **where}  # type: ignore[typeddict-item]
+        nodes = {"node_selector": {POOL: pool or self.name}}
+        pods: PodOptions = {"cpu": cpu, **options.pop("node", {}), **nodes}  # type: ignore[typeddict-item]
         if "initializer" in options:
-            options["initializer"] = {**options["initializer"], **where}
+            options["initializer"] = {**options["initializer"], **nodes}
         self.client.create(runtime(full, node=pods, **options))
         self.runtimes.append(full)
         return full
@@ -89,12 +89,12 @@ class Place(PlaceOnBoard):
         self.client.patch(TRAINER, "TrainJob", name, {"spec": {"suspend": suspended}}, self.name)
 
     def suspend_jobset(self, name: str = "run") -> None:
-        """Set the field of the JobSet below, as somebody who does not know of the TrainJob does."""
+        """Set the field of the JobSet below, like a user who does not know the TrainJob."""
         body = {"spec": {"suspend": True}}
         self.client.patch(JOBSET, "JobSet", name, body, self.name, field_manager=SAVER)
 
     def leave(self) -> None:
-        """Let nobody suspend anything any more, and delete the runtimes."""
+        """Stop all suspenders and delete the runtimes."""
         self.is_over.set()
         self.client.delete(KUEUE, "ClusterQueue", f"{self.name}-queue")
         for name in self.runtimes:
@@ -144,7 +144,7 @@ def _resumed(place: Place) -> None:
 
 
 def _put_back(place: Place) -> None:
-    """Somebody suspends the JobSet again and again. Twin: once."""
+    """A user suspends the JobSet again and again. Twin: once."""
     of = place.runtime()
     for name in ("run", "twin"):
         place.run(of, name, nodes=2)
@@ -162,7 +162,7 @@ def _put_back(place: Place) -> None:
 
 
 def _coscheduling(place: Place) -> None:
-    """A gang is asked for, and nobody who would keep it is there. Twin: all find room."""
+    """A gang is requested without a scheduler that supports it. Twin: all pods fit."""
     policy = {"coscheduling": {"scheduleTimeoutSeconds": 30}}
     of = place.runtime("gang", "3", podGroupPolicy=policy)
     place.run(of, "twin", nodes=1)
@@ -282,11 +282,11 @@ def places(controlplane_kueue: ControlPlane, board: Installation) -> Iterator[di
 
 
 @pytest.mark.parametrize("name", SITUATIONS)
-def test_what_a_person_reads(places: dict[str, Place], name: str) -> None:
+def test_users_see_the_expected_verdict(places: dict[str, Place], name: str) -> None:
     check(SITUATIONS[name], places[name])
 
 
-def test_who_puts_the_jobset_back_is_named(places: dict[str, Place]) -> None:
+def test_the_user_who_restores_the_jobset_is_named(places: dict[str, Place]) -> None:
     gang = places["put-back"].detail()
     assert gang["message"].startswith(f"{SAVER} suspends JobSet run and trainer resumes it: ")
     assert gang["advice"] == [
@@ -294,9 +294,9 @@ def test_who_puts_the_jobset_back_is_named(places: dict[str, Place]) -> None:
     ]
 
 
-def test_what_ended_it_is_in_the_words_of_the_controller(places: dict[str, Place]) -> None:
-    told = places["failed"].told()
-    assert "run-node-0" in told["message"]
+def test_the_controller_message_explains_the_end(places: dict[str, Place]) -> None:
+    verdicts = places["failed"].told()
+    assert "run-node-0" in verdicts["message"]
     assert "first failed job: run-node-0" in str(places["failed"].detail()["findings"])
 
 
@@ -311,16 +311,18 @@ def test_an_initializer_is_in_no_gang_by_design(places: dict[str, Place]) -> Non
     ]
 
 
-def test_why_and_what_helps_is_told_where_a_part_has_no_label(places: dict[str, Place]) -> None:
+def test_the_cause_and_the_remedy_are_shown_for_a_role_without_label(
+    places: dict[str, Place],
+) -> None:
     gang, name = places["unheard"].detail(), "ClusterTrainingRuntime train-unheard-unlabelled"
     assert gang["advice"] == [
         f"Label the part of {name} that trains {STEP}: trainer (needs re-creating)."
     ]
-    said = {one["label"]: one["value"] for one in gang["findings"][0]["evidence"]}
+    said = {item["label"]: item["value"] for item in gang["findings"][0]["evidence"]}
     assert said["why"] == f"{name} labels no part as its trainer"
 
 
-def test_its_progress_is_shown_as_its_training_tells_it(places: dict[str, Place]) -> None:
+def test_the_progress_reported_by_the_training_is_shown(places: dict[str, Place]) -> None:
     """The pods would tell the Trainer (gate TrainJobStatus); here it is written into the status as that does."""
     place = places["whole"]
     status = {
@@ -330,15 +332,17 @@ def test_its_progress_is_shown_as_its_training_tells_it(places: dict[str, Place]
     }
     place.client.patch_status(TRAINER, "TrainJob", "run", {"trainerStatus": status}, place.name)
 
-    def told() -> dict[str, str]:
+    def fact_texts() -> dict[str, str]:
         return {fact["label"]: fact["text"] for fact in place.detail()["facts"]}
 
     expected = "40 %, about 90 minutes left, as of 2026-11-20 09:31:07 UTC"
-    wait(lambda: told().get("Progress") == expected, what=expected, seen=told)
+    wait(lambda: fact_texts().get("Progress") == expected, what=expected, seen=fact_texts)
     assert place.told()["code"] == "running"
 
 
-def test_one_that_names_an_unknown_runtime_is_refused_and_no_gang(places: dict[str, Place]) -> None:
+def test_a_trainjob_with_an_unknown_runtime_is_refused_and_no_gang(
+    places: dict[str, Place],
+) -> None:
     place = places["whole"]
     with pytest.raises(ApiError, match=UNKNOWN_RUNTIME) as refused:
         place.client.create(trainjob("refused", place.name, "nowhere", nodes=1))
@@ -350,18 +354,19 @@ def test_one_that_names_an_unknown_runtime_is_refused_and_no_gang(places: dict[s
 def test_a_jobset_that_was_suspended_below_is_put_back_with_new_pods(
     places: dict[str, Place],
 ) -> None:
-    """Twin of what is told as a conflict: somebody tried once, and the Trainer undid it.
+    """Twin of a reported conflict: a user tried once, and the Trainer reverted it.
 
-    It can undo it before JobSet has seen it: then the pods stay, and it is tried once more.
+    The Trainer can revert it before JobSet has seen it. Then the pods stay, and the step is repeated.
+
     """
     place = places["resumed"]
     place.wait_running(2)
     before = set(place.pods())
-    looks = count()
+    polls = count()
 
     def have_other_pods() -> bool:
         now = set(place.pods())
-        if now == before and next(looks) % LOOKS_A_TRY == 0:
+        if now == before and next(polls) % LOOKS_A_TRY == 0:
             place.suspend_jobset()
         return len(now) == 2 and not now & before
 

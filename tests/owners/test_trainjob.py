@@ -155,7 +155,7 @@ def verdict(*objects: Any, root: Owner | None = None) -> Verdict:
     return assess(assemble(root or trainjob(), objects, now=NOW, gang_api_version="v1beta1"))
 
 
-def test_it_is_read() -> None:
+def test_fields_of_a_trainjob_are_decoded() -> None:
     owner = trainjob()
     assert (owner.meta.ref.kind, owner.meta.ref.group) == ("TrainJob", "trainer.kubeflow.org")
     assert (owner.desired, owner.suspended, owner.managed_by) == (NODES, False, "")
@@ -193,41 +193,43 @@ def test_the_column_state_is_not_believed_after_a_resume() -> None:
     assert owner.resumed_at is not None
 
 
-def test_one_managed_elsewhere_is_nobody_s_here() -> None:
+def test_a_trainjob_managed_elsewhere_is_not_judged_locally() -> None:
     owner = trainjob(spec={"managedBy": "kueue.x-k8s.io/multikueue"})
     assert owner.managed_by == "kueue.x-k8s.io/multikueue"
 
 
-def test_it_is_one_gang_with_its_jobset_and_jobs() -> None:
+def test_a_trainjob_is_one_gang_with_its_jobset_and_jobs() -> None:
     graph = OwnershipGraph()
-    for one in (pod(0, ready=True), job(), jobset(), trainjob()):
-        graph.put(one)
+    for item in (pod(0, ready=True), job(), jobset(), trainjob()):
+        graph.put(item)
     assert graph.roots() == {"t1"}
     assert set(graph.members("t1")) == {"t1", "js1", "j1", "p0"}
 
 
-def test_one_ready_pod_of_five_is_not_running() -> None:
-    said = verdict(jobset(), job(), pod(0, ready=True), *(pod(n, ready=False) for n in range(1, 5)))
-    assert said.members.desired == NODES
-    assert said.members.ready == 1
-    assert said.finding.health is not Health.RUNNING
+def test_a_trainjob_with_one_ready_pod_of_five_is_not_running() -> None:
+    message = verdict(
+        jobset(), job(), pod(0, ready=True), *(pod(n, ready=False) for n in range(1, 5))
+    )
+    assert message.members.desired == NODES
+    assert message.members.ready == 1
+    assert message.finding.health is not Health.RUNNING
 
 
 def test_five_ready_pods_of_five_are_running() -> None:
-    said = verdict(jobset(), job(), *(pod(n, ready=True) for n in range(NODES)))
-    assert (said.finding.health, said.members.ready) == (Health.RUNNING, NODES)
+    message = verdict(jobset(), job(), *(pod(n, ready=True) for n in range(NODES)))
+    assert (message.finding.health, message.members.ready) == (Health.RUNNING, NODES)
 
 
-def test_without_its_jobset_nothing_was_made() -> None:
-    said = verdict()
-    assert (said.finding.code, said.finding.health) == ("pods-not-created", Health.BLOCKED)
-    assert "TrainJob run" in said.finding.message
+def test_a_trainjob_without_its_jobset_has_no_objects() -> None:
+    message = verdict()
+    assert (message.finding.code, message.finding.health) == ("pods-not-created", Health.BLOCKED)
+    assert "TrainJob run" in message.finding.message
 
 
 def test_suspended_by_its_own_field() -> None:
     root = trainjob(spec={"suspend": True})
-    said = verdict(jobset(suspend=True), job(suspend=True), root=root)
-    assert (said.finding.code, said.finding.health) == ("suspended", Health.SUSPENDED)
+    message = verdict(jobset(suspend=True), job(suspend=True), root=root)
+    assert (message.finding.code, message.finding.health) == ("suspended", Health.SUSPENDED)
 
 
 READY = ClusterLevers(cluster="c", has_actor=True, hold=PolicyState.INSTALLED)
@@ -238,7 +240,7 @@ def context() -> Gang:
     return a_gang(owner=facts.owner, middle=facts.middle, jobs=facts.jobs)
 
 
-def test_it_is_suspended_by_itself_and_one_job_of_it_is_held() -> None:
+def test_a_trainjob_suspends_itself_and_holds_a_single_job() -> None:
     suspend, _ = offers(context(), READY, "t1", NOW)
     assert (suspend.allowed, suspend.lever) == (True, "suspend")
     held, _ = offers(context(), READY, "j1", NOW)
@@ -253,7 +255,7 @@ def test_its_jobset_is_not_suspended_for_the_trainer_undoes_that() -> None:
     )
 
 
-def test_its_jobset_is_found_by_its_name() -> None:
+def test_the_jobset_is_attached_by_its_name() -> None:
     assert list(OWNER.makers(trainjob())) == [("jobset.x-k8s.io", "JobSet", "run")]
 
 
@@ -263,8 +265,8 @@ def of_both(*, controller: str, **fields: Any) -> dict[str, Any]:
     It has two owners, of which one or none is its controller.
     """
     refs = {"TrainJob": trainjob().meta.ref, "JobSet": jobset().meta.ref}
-    one = refs.get(controller)
-    of = None if one is None else Controller(one.group, one.kind, one.name, one.uid)
+    item = refs.get(controller)
+    of = None if item is None else Controller(item.group, item.kind, item.name, item.uid)
     return {"of": of, "owner_uids": ("t1", "js1"), "namespace": "team-a", **fields}
 
 
@@ -278,10 +280,10 @@ def test_a_workload_and_a_podgroup_of_two_owners_are_in_one_gang(
     group = a_group("run-trainer-x", quorum=NODES, **words)
     objects: list[Owner | Group] = [workload, group, trainjob(), jobset(), job()]
     graph = OwnershipGraph()
-    for one in (*objects[first:], *objects[:first]):
-        graph.put(one)
+    for obj in (*objects[first:], *objects[:first]):
+        graph.put(obj)
     assert graph.roots() == {"t1"}
-    uids = {one.meta.ref.uid for one in objects}
+    uids = {obj.meta.ref.uid for obj in objects}
     assert set(graph.members("t1")) == uids
     assert [graph.gangs_of(uid) for uid in sorted(uids)] == [{"t1"}] * len(uids)
 
@@ -289,10 +291,10 @@ def test_a_workload_and_a_podgroup_of_two_owners_are_in_one_gang(
 def test_a_podgroup_of_two_owners_is_counted_once() -> None:
     group = a_group("ring", quorum=NODES, **of_both(controller="TrainJob"))
     pods = [replace(pod(n, ready=True), group_name="ring") for n in range(NODES)]
-    said = verdict(jobset(), job(), group, *pods)
-    assert (said.finding.code, said.members.quorum, said.members.desired) == (
+    message = verdict(jobset(), job(), group, *pods)
+    assert (message.finding.code, message.members.quorum, message.members.desired) == (
         "running",
         NODES,
         NODES,
     )
-    assert [ref.name for ref in said.groups] == ["ring"]
+    assert [ref.name for ref in message.groups] == ["ring"]

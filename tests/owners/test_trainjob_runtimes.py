@@ -1,4 +1,4 @@
-"""What a TrainJob has by its runtime: the gang that it asks for, parts that train and parts that prepare."""
+"""Fields a TrainJob gets from its runtime: the gang request, training roles and preparing roles."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def runtime(
     steps: Mapping[str, str | None] = TRAINS, name: str = "plain", **spec: Any
 ) -> Blueprint:
     """Return a runtime with a part for each of `steps`, labelled with that step."""
-    parts = [
+    roles = [
         {"name": part, "template": {"metadata": {"labels": {STEP: step} if step else {}}}}
         for part, step in steps.items()
     ]
@@ -37,7 +37,7 @@ def runtime(
         CLUSTER,
         {
             "metadata": {"name": name, "namespace": "", "uid": f"uid-{name}"},
-            "spec": {"template": {"spec": {"replicatedJobs": parts}}, **spec},
+            "spec": {"template": {"spec": {"replicatedJobs": roles}}, **spec},
         },
     )
     return created
@@ -45,7 +45,7 @@ def runtime(
 
 def jobset(**pods: int) -> Owner:
     """Return the JobSet of TrainJob `run`: part → how many pods its Job has."""
-    parts = [
+    jobs = [
         {
             "name": name.replace("_", "-"),
             "replicas": 1,
@@ -58,18 +58,18 @@ def jobset(**pods: int) -> Owner:
     of = ("trainer.kubeflow.org/v1alpha1", "run", "t1")
     created: Owner = model(
         JOBSET.resource,
-        below("TrainJob", "js1", of, metadata={"name": "run"}, spec={"replicatedJobs": parts}),
+        below("TrainJob", "js1", of, metadata={"name": "run"}, spec={"replicatedJobs": jobs}),
     )
     return created
 
 
 def completed(known: Blueprint | None, *created: Owner, root: Owner | None = None) -> Owner:
     owner = root or trainjob()
-    uids = {one.meta.ref.uid for one in (owner, *created)}
+    uids = {obj.meta.ref.uid for obj in (owner, *created)}
     return completed_tree(owner, created, uids, () if known is None else (known,))[0]
 
 
-def test_it_names_its_runtime() -> None:
+def test_a_trainjob_names_its_runtime() -> None:
     (named,) = trainjob().blueprints
     assert named == ObjectRef("trainer.kubeflow.org", "ClusterTrainingRuntime", "", "plain", "")
     (own,) = trainjob(spec={"runtimeRef": {"name": "own", "kind": "TrainingRuntime"}}).blueprints
@@ -87,15 +87,15 @@ def test_its_runtime_and_its_progress_are_facts() -> None:
     }
     result = OWNER.facts(trainjob(status={"trainerStatus": status}))
     assert result["Progress"] == "42 %, about 90 minutes left, as of 2026-11-20 09:31:07 UTC"
-    begun = OWNER.facts(trainjob(status={"trainerStatus": {"progressPercentage": 0}}))
-    assert begun["Progress"] == "0 %"
+    started = OWNER.facts(trainjob(status={"trainerStatus": {"progressPercentage": 0}}))
+    assert started["Progress"] == "0 %"
     assert "Progress" not in OWNER.facts(trainjob(status={"trainerStatus": {}}))
 
 
 @pytest.mark.parametrize(
     ("seconds", "text"), [(59, "59 s"), (120, "2 minutes"), (7200, "2 hours"), (200_000, "2 days")]
 )
-def test_how_long_it_takes_is_told_in_one_unit(seconds: int, text: str) -> None:
+def test_the_timeout_is_shown_in_one_unit(seconds: int, text: str) -> None:
     status = {"progressPercentage": 1, "estimatedRemainingSeconds": seconds}
     result = OWNER.facts(trainjob(status={"trainerStatus": status}))
     assert result["Progress"] == f"1 %, about {text} left"
@@ -105,7 +105,7 @@ def test_how_long_it_takes_is_told_in_one_unit(seconds: int, text: str) -> None:
     ("policy", "api"),
     [({"coscheduling": {}}, "coscheduling"), ({"volcano": {}}, "Volcano"), ({"workload": {}}, "")],
 )
-def test_a_pod_group_policy_asks_for_a_gang(policy: Json, api: str) -> None:
+def test_a_pod_group_policy_requests_a_gang(policy: Json, api: str) -> None:
     request = completed(runtime(podGroupPolicy=policy), jobset(node=NODES)).gang_request
     assert request is not None
     assert (request.policy, request.api) == ("gang", api)
@@ -114,18 +114,18 @@ def test_a_pod_group_policy_asks_for_a_gang(policy: Json, api: str) -> None:
 
 
 @pytest.mark.parametrize("policy", [None, {}])
-def test_without_one_nobody_asks(policy: Json | None) -> None:
+def test_a_runtime_without_a_policy_requests_no_gang(policy: Json | None) -> None:
     assert completed(runtime(podGroupPolicy=policy), jobset(node=NODES)).gang_request is None
 
 
-def test_a_runtime_of_another_name_says_nothing() -> None:
+def test_a_runtime_of_another_name_is_ignored() -> None:
     other = runtime(name="other", podGroupPolicy={"coscheduling": {}})
     owner = completed(other, jobset(node=NODES))
     assert owner.gang_request is None
     assert owner.roles[0].asked is None
 
 
-def test_what_the_trainer_makes_nothing_of_is_known_and_why() -> None:
+def test_fields_the_trainer_ignores_are_explained() -> None:
     """It deals numNodes to the part with the label (2.3.0, runtime/core/trainingruntime.go)."""
     (node,) = completed(runtime({"node": None}), jobset(node=1)).roles
     assert node.asked is not None
@@ -144,19 +144,19 @@ def test_the_part_that_trains_is_to_have_the_nodes() -> None:
 
 
 @pytest.mark.parametrize("policy", [{"mpi": {}}, {"flux": {}}])
-def test_where_nodes_are_dealt_by_other_rules_nothing_is_compared(policy: Json) -> None:
-    """Of MPI one node can be the launcher, a part of its own."""
+def test_sizes_are_not_compared_if_nodes_follow_other_rules(policy: Json) -> None:
+    """With MPI, one node can be the launcher, a role of its own."""
     (node,) = completed(runtime(mlPolicy=policy), jobset(node=NODES - 1)).roles
     assert node.asked is None
 
 
-def test_a_number_that_only_the_runtime_says_may_have_been_another_when_it_began() -> None:
+def test_a_number_from_the_runtime_only_may_have_changed_since_the_start() -> None:
     owner = trainjob(spec={"trainer": {}})
     (node,) = completed(runtime(mlPolicy={"numNodes": 9}), jobset(node=4), root=owner).roles
     assert node.asked is None
 
 
-def test_before_its_jobset_is_there_the_runtime_tells_its_size() -> None:
+def test_the_runtime_has_the_size_before_the_jobset_exists() -> None:
     owner = trainjob(spec={"trainer": {}})
     assert completed(runtime(mlPolicy={"numNodes": 9}), root=owner).desired == 9
     assert completed(runtime(), root=owner).desired == 1
@@ -164,7 +164,7 @@ def test_before_its_jobset_is_there_the_runtime_tells_its_size() -> None:
     assert completed(None, root=owner).desired == 1
 
 
-def test_what_prepares_is_in_no_gang_by_design() -> None:
+def test_initialisers_are_in_no_gang_by_design() -> None:
     created = jobset(dataset_initializer=1, node=NODES)
     first, node = completed(runtime(PREPARES), created).roles
     assert first.alone == (
@@ -176,7 +176,7 @@ def test_what_prepares_is_in_no_gang_by_design() -> None:
     assert first.alone == ""  # the Trainer counts it as a member
 
 
-def test_a_runtime_with_nothing_in_it_is_read() -> None:
+def test_an_empty_runtime_is_decoded() -> None:
     bare: Blueprint = model(CLUSTER, {"metadata": {"name": "plain", "uid": "u", "namespace": ""}})
     assert completed(bare, jobset(node=NODES)).desired == NODES
     assert NAMESPACED.kind == "TrainingRuntime"
@@ -193,7 +193,9 @@ def test_a_runtime_with_nothing_in_it_is_read() -> None:
         ({"scheduling": {"schedulingPolicy": {"gang": {}}}, "podGroupPolicy": {"workload": {}}}, "gang", None),
     ],
 )  # fmt: skip
-def test_the_gang_that_its_scheduling_asks_for(spec: Json, policy: str, quorum: int | None) -> None:
+def test_the_scheduling_of_a_runtime_is_the_gang_request(
+    spec: Json, policy: str, quorum: int | None
+) -> None:
     """Kubernetes' own API, as the old place of the same wish meant it."""
     known = runtime(**spec)
     request = completed(known).gang_request
@@ -203,6 +205,6 @@ def test_the_gang_that_its_scheduling_asks_for(spec: Json, policy: str, quorum: 
 
 
 @pytest.mark.parametrize("spec", [{}, {"scheduling": None}])
-def test_a_runtime_without_scheduling_asks_for_no_gang(spec: Json) -> None:
+def test_a_runtime_without_scheduling_requests_no_gang(spec: Json) -> None:
     """Near miss."""
     assert completed(runtime(**spec)).gang_request is None

@@ -1,4 +1,4 @@
-"""Jobs of Volcano: what they are made of, how they end, and what is told of them."""
+"""Volcano Jobs: their tasks, their outcomes and their verdicts."""
 
 from __future__ import annotations
 
@@ -52,21 +52,21 @@ def a_vcjob(phase: str = "Pending", *, retries: int = 0, **spec: Any) -> Owner:
 
 def its_group(job: Owner, phase: str = "Inqueue", **fields: Any) -> Group:
     meta = a_meta(GROUP, "PodGroup", "mnist-v1", version="v1beta1", of=job)
-    given = {"detail": {"phase": phase}, "queue": "default", **fields}
-    return Group(meta, Policy.GANG, quorum=3, **given)
+    value = {"detail": {"phase": phase}, "queue": "default", **fields}
+    return Group(meta, Policy.GANG, quorum=3, **value)
 
 
 def pods_of(job: Owner, group: Group, **fields: Any) -> list[Pod]:
     tasks = ["driver", "worker", "worker"]
     return [
         member(
-            group, f"mnist-{n}", "volcano", of=job, labels={"volcano.sh/task-spec": one}, **fields
+            group, f"mnist-{n}", "volcano", of=job, labels={"volcano.sh/task-spec": item}, **fields
         )
-        for n, one in enumerate(tasks)
+        for n, item in enumerate(tasks)
     ]
 
 
-def test_it_is_made_of_tasks() -> None:
+def test_a_volcano_job_consists_of_tasks() -> None:
     job = a_vcjob(tasks=[task("driver", 1), task("worker", 4, minAvailable=2)])
     assert (job.meta.ref.group, job.meta.ref.kind, job.desired) == ("batch.volcano.sh", "Job", 5)
     assert not job.meta.ref.is_job
@@ -91,7 +91,7 @@ def test_it_is_made_of_tasks() -> None:
         ("Completing", False, None),
     ],
 )
-def test_its_phase(phase: str, suspended: bool, outcome: Outcome | None) -> None:
+def test_the_phase_is_decoded(phase: str, suspended: bool, outcome: Outcome | None) -> None:
     job = a_vcjob(phase)
     assert job.suspended is suspended
     assert (job.finish and job.finish.outcome) == outcome
@@ -107,7 +107,7 @@ def test_a_resume_is_no_restart_that_is_news() -> None:
     assert OWNER.facts(again) == {"Retries": "1 of 3 (a resume counts as one)"}
 
 
-def test_before_its_queue_lets_it_in_it_has_no_pods_and_its_queue_is_the_reason() -> None:
+def test_a_job_outside_its_queue_has_no_pods_and_the_queue_is_the_cause() -> None:
     job = a_vcjob()
     verdict = verdict_of(job, its_group(job, "Pending"))
     assert (verdict.finding.code, verdict.finding.health) == ("queue-evaluating", Health.WAITING)
@@ -115,7 +115,7 @@ def test_before_its_queue_lets_it_in_it_has_no_pods_and_its_queue_is_the_reason(
     assert (verdict.members.desired, verdict.members.quorum, verdict.members.created) == (3, 3, 0)
 
 
-def test_one_that_runs_and_one_that_is_aborted() -> None:
+def test_running_and_aborted_jobs() -> None:
     job = a_vcjob("Running")
     group = its_group(job, "Running")
     verdict = verdict_of(job, group, *pods_of(job, group, on="n0"))
@@ -124,7 +124,7 @@ def test_one_that_runs_and_one_that_is_aborted() -> None:
     assert (aborted.finding.code, aborted.finding.health) == ("suspended", Health.SUSPENDED)
 
 
-def test_one_that_lost_a_member_and_finds_no_room_for_its_replacement() -> None:
+def test_a_lost_member_whose_replacement_does_not_fit() -> None:
     job = a_vcjob("Running")
     group = its_group(job, "Unknown")
     driver, worker, _ = pods_of(job, group, on="n0")
@@ -135,7 +135,7 @@ def test_one_that_lost_a_member_and_finds_no_room_for_its_replacement() -> None:
     assert (result.code, result.health) == ("lost-members", Health.DEGRADED)
 
 
-def test_it_is_not_the_job_of_kubernetes() -> None:
+def test_a_volcano_job_is_not_a_kubernetes_job() -> None:
     assert (OWNER.resource.group, OWNER.resource.kind) == ("batch.volcano.sh", "Job")
     assert not OWNER.resource.is_job
 
@@ -157,7 +157,7 @@ def test_a_job_that_is_to_be_let_in_again_while_a_pod_runs() -> None:
 def restarting(
     *options: Made, phase: str = "Inqueue", events_known: bool = True, **fields: Any
 ) -> Verdict:
-    """A restarting Job of two workers of which one is there, and its PodGroup."""
+    """A restarting Job with one of two workers, and its PodGroup."""
     job = a_vcjob("Restarting", retries=1, minAvailable=2, tasks=[task("worker", 2)])
     group = replace(its_group(job, phase), quorum=2)
     labels = {"volcano.sh/task-spec": "worker"}
@@ -165,14 +165,14 @@ def restarting(
     return verdict_of(job, group, first, *options, events_known=events_known)
 
 
-def test_where_events_cannot_be_read_nobody_knows_whether_its_pods_are_refused() -> None:
+def test_refused_pods_are_unknown_without_events() -> None:
     result = restarting(events_known=False).finding
     assert result.message.endswith("yet. Events cannot be read, so a refusal would not be seen.")
     assert result.advice_texts == ()
 
 
-def test_a_restart_waits_for_what_its_controller_makes() -> None:
-    """Its queue let it in: the other pod comes, and nobody has to lower a quorum."""
+def test_a_restart_waits_for_objects_of_its_controller() -> None:
+    """Its queue admitted it. The other pod is about to appear, so no lower quorum is advised."""
     result = restarting().finding
     assert (result.code, result.health) == ("restarting", Health.DEGRADED)
     assert result.message == (
@@ -185,7 +185,7 @@ def test_a_restart_waits_for_what_its_controller_makes() -> None:
             "its log."
         ),
     )
-    assert [one.code for one in restarting().findings] == ["restarting"]
+    assert [finding.code for finding in restarting().findings] == ["restarting"]
 
 
 def test_a_restart_that_has_just_begun_has_no_advice() -> None:
@@ -237,7 +237,7 @@ def test_a_pod_that_a_quota_refuses_while_its_job_restarts() -> None:
     assert result.code == "pod-creation-refused"
 
 
-def test_a_task_without_a_minimum_needs_all_and_one_with_zero_needs_none() -> None:
+def test_a_task_without_a_minimum_needs_all_pods_and_a_zero_minimum_none() -> None:
     """`minAvailable` of a task is a pointer in Go, so 0 was written on purpose (seen on Volcano 1.14.1)."""
     job = a_vcjob(tasks=[task("driver", 2), task("helper", 1, minAvailable=0)])
     assert [(role.name, role.pods, role.quorum) for role in job.roles] == [
@@ -247,7 +247,7 @@ def test_a_task_without_a_minimum_needs_all_and_one_with_zero_needs_none() -> No
 
 
 @pytest.mark.parametrize(("least", "code"), [(0, "below-size"), (None, "partly-placed")])
-def test_an_optional_task_holds_up_nothing(least: int | None, code: str) -> None:
+def test_an_optional_task_delays_no_gang(least: int | None, code: str) -> None:
     """Without a PodGroup each task is judged by itself."""
     helper = task("helper", 1, **({} if least is None else {"minAvailable": least}))
     job = a_vcjob("Running", minAvailable=2, tasks=[task("driver", 2), helper])

@@ -38,9 +38,9 @@ def shape(name: str = "worker", gpu: int | str = 0, **options: Any) -> Shape:
     return Shape(name, {GPU: Decimal(gpu)} if Decimal(gpu) else {}, **options)
 
 
-def gang(count: int, one: Shape, quorum: int | None = None, **options: Any) -> PlacementRequest:
+def gang(count: int, item: Shape, quorum: int | None = None, **options: Any) -> PlacementRequest:
     """A gang of one shape."""
-    return PlacementRequest((PodSet(one, count),), quorum, **options)
+    return PlacementRequest((PodSet(item, count),), quorum, **options)
 
 
 def term(app: str, namespace: str = "team-a") -> PodTerm:

@@ -82,7 +82,7 @@ class _Case:
         return fits(request, self.nodes, when, request.needed, steps=self.steps)
 
     def short(self, when: When) -> str:
-        """The resource of which too little is there for all, or for what one shape must place."""
+        """The resource that is too scarce for all pods, or for the pods one shape must place."""
         request = self.request
         needs = [(request.pod_sets, request.needed)]
         if len(request.pod_sets) > 1:
@@ -90,13 +90,13 @@ class _Case:
                 ((pod_set,), max(0, request.needed - (request.size - pod_set.count)))
                 for pod_set in request.pod_sets
             ]
-        lines = (totals(some, must, self.nodes, request.topology_keys) for some, must in needs)
-        return next((name for one in lines if (name := scarcest_resource(one, when))), "")
+        lines = (totals(sizes, must, self.nodes, request.topology_keys) for sizes, must in needs)
+        return next((name for line in lines if (name := scarcest_resource(line, when))), "")
 
     def single(self, when: When) -> str:
         """The only resource without which it fits."""
         names = sorted(
-            {name for one in self.request.pod_sets for name in requested_amounts(one.shape)}
+            {name for pod_set in self.request.pod_sets for name in requested_amounts(pod_set.shape)}
         )
         enough = [name for name in names if is_yes(self.without(when, resource=name))]
         return enough[0] if len(enough) == 1 else ""
@@ -129,7 +129,7 @@ def _cause(case: _Case, now: Fit, empty: Fit) -> _Cause:
     constrained = _constrained(case, when)
     if constrained is not None:
         return constrained
-    if sum(one.count for one in request.pod_sets if case.hosts(one)) < request.needed:
+    if sum(pod_set.count for pod_set in request.pod_sets if case.hosts(pod_set)) < request.needed:
         return _Cause(PlacementCause.NO_ELIGIBLE_NODE)
     short = case.short(when)
     deciding = short or case.single(when)
@@ -142,17 +142,19 @@ def _cause(case: _Case, now: Fit, empty: Fit) -> _Cause:
 
 def _constrained(case: _Case, when: When) -> _Cause | None:
     """CONSTRAINED by each constraint without which it fits, else by all of them together."""
-    shapes = [one.shape for one in case.request.pod_sets if one.count]
+    shapes = [pod_set.shape for pod_set in case.request.pod_sets if pod_set.count]
     alike = len(shapes) == 1 and not case.request.topology_keys
-    there = {
+    existing = {
         Constraint.TOPOLOGY: bool(case.request.topology_keys),
-        Constraint.HOST_PORTS: any(one.host_ports for one in shapes),
-        Constraint.ANTI_AFFINITY: any(one.anti_affinity or one.matched_terms for one in shapes),
+        Constraint.HOST_PORTS: any(shape.host_ports for shape in shapes),
+        Constraint.ANTI_AFFINITY: any(
+            shape.anti_affinity or shape.matched_terms for shape in shapes
+        ),
         Constraint.SPREAD: alike and bool(shapes[0].spreads),
     }
-    present = [one for one in Constraint if there[one]]
-    trials = {one: case.without(when, one) for one in present}
-    enough = [one for one in present if is_yes(trials[one])]
+    present = [item for item in Constraint if existing[item]]
+    trials = {item: case.without(when, item) for item in present}
+    enough = [item for item in present if is_yes(trials[item])]
     fits_tried = list(trials.values())
     if not enough and len(present) > 1:
         together = case.without(when, *present)
@@ -188,8 +190,8 @@ def gave_up(placing: PlacementResult) -> bool:
 
 def _shape_fit(pod_set: PodSet, nodes: Sequence[NodeInfo], keys: Sequence[str]) -> ShapeFit:
     result = eligibility(nodes, pod_set.shape, keys)
-    there = set(result.eligible)
-    hosts = [node for node in nodes if node.name in there]
+    existing = set(result.eligible)
+    hosts = [node for node in nodes if node.name in existing]
     now = {node.name: pods_that_fit(node, pod_set.shape, When.CURRENT) for node in hosts}
     full: dict[str, list[str]] = {}
     for name, (count, limit) in now.items():
@@ -203,5 +205,5 @@ def _shape_fit(pod_set: PodSet, nodes: Sequence[NodeInfo], keys: Sequence[str]) 
         now=sum(count for count, _ in now.values()),
         empty=sum(pods_that_fit(node, pod_set.shape, When.DRAINED)[0] for node in hosts),
         open_nodes=sum(count > 0 for count, _ in now.values()),
-        saturated=tuple(sorted(saturated, key=lambda one: (-one[1], one[0]))),
+        saturated=tuple(sorted(saturated, key=lambda item: (-item[1], item[0]))),
     )

@@ -1,7 +1,7 @@
 """The arithmetic of placement, each node asked alone: slow, plain, and without any column.
 
 It shares with `gangboard.placement` the search for a packing, the arithmetic of domains, and what the
-request alone decides. What the product works out for all nodes at once is compared with it.
+request alone decides. Tests compare it with the vectorised results of the product.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def domains(request: PlacementRequest, nodes: Sequence[NodeInfo]) -> Domains:
         if len(values) == len(request.topology_keys):
             result.setdefault(values, []).append(node)
     if request.domain is not None:
-        return {values: one for values, one in result.items() if values == request.domain}
+        return {values: item for values, item in result.items() if values == request.domain}
     return result
 
 
@@ -123,10 +123,10 @@ def _share_names(request: PlacementRequest, nodes: Sequence[NodeInfo]) -> bool:
 
 def _unreadable(request: PlacementRequest, nodes: Sequence[NodeInfo]) -> str:
     """Name a node that might host a member if its amounts could be read."""
-    for node in sorted((one for one in nodes if one.unreadable), key=lambda one: one.name):
+    for node in sorted((node for node in nodes if node.unreadable), key=lambda item: item.name):
         for pod_set in request.pod_sets:
             result = list(filters(node, pod_set.shape, request.topology_keys))
-            if result and pod_set.count and all(one[0] is Filter.UNREADABLE for one in result):
+            if result and pod_set.count and all(item[0] is Filter.UNREADABLE for item in result):
                 return f"{result[0][1]} of the node {node.name} could not be read"
     return ""
 
@@ -141,7 +141,7 @@ def eligibility(
     eligible: list[str] = []
     names: dict[Filter, list[str]] = {}
     details: dict[Filter, Counter[str]] = {}
-    for node in sorted(nodes, key=lambda one: one.name):
+    for node in sorted(nodes, key=lambda item: item.name):
         result = next(filters(node, shape, topology_keys, requested), None)
         if result is None:
             eligible.append(node.name)
@@ -150,16 +150,18 @@ def eligibility(
         if result[1]:
             details.setdefault(result[0], Counter())[result[1]] += 1
     excluded = {
-        one: ExcludedNodes(len(names[one]), tuple(names[one][:EXAMPLES]), _ranked(details.get(one)))
-        for one in Filter
-        if one in names
+        item: ExcludedNodes(
+            len(names[item]), tuple(names[item][:EXAMPLES]), _ranked(details.get(item))
+        )
+        for item in Filter
+        if item in names
     }
     return Eligibility(tuple(eligible), excluded)
 
 
 def _ranked(counts: Counter[str] | None) -> tuple[tuple[str, int], ...]:
     """Return details with their numbers of nodes, most frequent first."""
-    return tuple(sorted((counts or {}).items(), key=lambda one: (-one[1], one[0])))
+    return tuple(sorted((counts or {}).items(), key=lambda item: (-item[1], item[0])))
 
 
 def totals(
@@ -171,11 +173,11 @@ def totals(
     """Return the same as `totals.totals`."""
     requested = [requested_amounts(pod_set.shape) for pod_set in pod_sets]
     counts = [pod_set.count for pod_set in pod_sets]
-    resources = sorted({resource for one in requested for resource in one})
+    resources = sorted({resource for item in requested for resource in item})
     return tuple(
         ResourceTotal(
             resource,
-            smallest_sum([one.get(resource, 0) for one in requested], counts, target),
+            smallest_sum([item.get(resource, 0) for item in requested], counts, target),
             *sums,
         )
         for resource, sums in zip(
@@ -190,7 +192,7 @@ def _sums(
     topology_keys: Sequence[str],
     resources: Sequence[str],
 ) -> Iterator[tuple[int, int]]:
-    """Yield what is free and what is there without the pods that can leave."""
+    """Yield the free amounts and the existing pods, without removable pods."""
     hosts = [
         node
         for node in nodes
@@ -203,23 +205,23 @@ def _sums(
         )
 
 
-def fit_spread(nodes: Sequence[NodeInfo], asked: SpreadRequest, when: When, target: int) -> Fit:
+def fit_spread(nodes: Sequence[NodeInfo], requested: SpreadRequest, when: When, target: int) -> Fit:
     """Return the same as `spread.fit_spread`."""
-    shape, spread = asked.shape, asked.spread
-    there: dict[str, int] = {}
+    shape, spread = requested.shape, requested.spread
+    existing: dict[str, int] = {}
     places: dict[str, dict[str, int]] = {}
     for node in nodes:
         if not is_counted(node, shape, spread):
             continue
         value = node.labels[spread.topology_key]
         load = node.now if when is When.CURRENT else node.pinned
-        there[value] = there.get(value, 0) + load.matched_terms.get(spread.counted, 0)
-        here = places.setdefault(value, {})
+        existing[value] = existing.get(value, 0) + load.matched_terms.get(spread.counted, 0)
+        domain_nodes = places.setdefault(value, {})
         count = pods_that_fit(node, shape, when)[0] if is_eligible(node, shape) else 0
         if count:
-            here[node.name] = count
+            domain_nodes[node.name] = count
     return spread_place(
-        asked, [Domain(one, there[one], places[one]) for one in sorted(there)], target
+        requested, [Domain(item, existing[item], places[item]) for item in sorted(existing)], target
     )
 
 
@@ -242,14 +244,14 @@ def max_pods_by_all(nodes: Sequence[NodeInfo], pod_set: PodSet, when: When) -> i
     ]
     rules, places = [], []
     for spread, key in zip(shape.spreads, keys, strict=True):
-        there: dict[str, int] = {}
+        existing: dict[str, int] = {}
         for node in labelled:
             if is_counted(node, shape, spread):
                 load = node.now if when is When.CURRENT else node.pinned
                 number = load.matched_terms.get(spread.counted, 0)
-                there[node.labels[key]] = there.get(node.labels[key], 0) + number
-        order = {value: at for at, value in enumerate(there)}
-        rules.append(SpreadLimit(spread, np.array(list(there.values()), dtype=np.int64)))
+                existing[node.labels[key]] = existing.get(node.labels[key], 0) + number
+        order = {value: index for index, value in enumerate(existing)}
+        rules.append(SpreadLimit(spread, np.array(list(existing.values()), dtype=np.int64)))
         hosts = [node for node, cap in zip(labelled, max_pods, strict=True) if cap]
         places.append(np.array([order[node.labels[key]] for node in hosts], dtype=np.int64))
     room = capped_pods(np.array([cap for cap in max_pods if cap], dtype=object), pod_set.count)
@@ -257,16 +259,16 @@ def max_pods_by_all(nodes: Sequence[NodeInfo], pod_set: PodSet, when: When) -> i
 
 
 def fit_one_per_domain(
-    nodes: Sequence[NodeInfo], asked: OnePerDomain, when: When, target: int
+    nodes: Sequence[NodeInfo], requested: OnePerDomain, when: When, target: int
 ) -> Fit:
     """Return the same as `anti_affinity.fit_one_per_domain`; the nodes are `lifted`."""
-    shape = asked.pod_set.shape
+    shape = requested.pod_set.shape
     places = [
-        (node.labels.get(asked.key), node.name, number)
+        (node.labels.get(requested.key), node.name, number)
         for node in nodes
         if is_eligible(node, shape) and (number := pods_that_fit(node, shape, when)[0])
     ]
-    return one_each_place(asked, places, target)
+    return one_each_place(requested, places, target)
 
 
 def lifted(nodes: Iterable[NodeInfo]) -> tuple[NodeInfo, ...]:
@@ -287,11 +289,11 @@ def lifted(nodes: Iterable[NodeInfo]) -> tuple[NodeInfo, ...]:
 def _add_domain_terms(
     load: Requested, labels: Mapping[str, str], domains: Mapping[tuple[str, str], Terms]
 ) -> Requested:
-    here = [domains[pair] for pair in labels.items() if pair in domains]
-    if not here:
+    domain_nodes = [domains[pair] for pair in labels.items() if pair in domains]
+    if not domain_nodes:
         return load
-    anti_affinity = _by_host(term for one in here for term in one.anti_affinity)
-    matched_terms = _by_host(term for one in here for term in one.matched_terms)
+    anti_affinity = _by_host(term for item in domain_nodes for term in item.anti_affinity)
+    matched_terms = _by_host(term for item in domain_nodes for term in item.matched_terms)
     return replace(
         load,
         anti_affinity={**_unknown_terms(load.anti_affinity, anti_affinity), **anti_affinity},
@@ -306,5 +308,5 @@ def _by_host(terms: Iterable[PodTerm]) -> dict[PodTerm, int]:
 def _unknown_terms(
     terms: Mapping[PodTerm, int], known: Mapping[PodTerm, int]
 ) -> dict[PodTerm, int]:
-    """A key that is there already stays as it is: the one by host must be the key."""
+    """An existing key stays as it is. The key by host must be the key."""
     return {term: number for term, number in terms.items() if term not in known}

@@ -50,7 +50,7 @@ class Problem:
     classes: tuple[NodeClass, ...]
 
     def fits_node(self, config: Sequence[int], room: Vector) -> bool:
-        """Whether these counts per shape share what one node has free (each within its cap)."""
+        """True if these counts per shape share the free amounts of one node (each within its cap)."""
         for resource, amount in enumerate(room):
             used = sum(
                 count * request[resource]
@@ -73,15 +73,15 @@ def problem(
     """
     pod_sets = [pod_set for pod_set in pod_sets if pod_set.count > 0]
     requested = [requested_amounts(pod_set.shape) for pod_set in pod_sets]
-    resources = sorted({resource for one in requested for resource in one})
-    requests = tuple(tuple(one.get(resource, 0) for resource in resources) for one in requested)
+    resources = sorted({resource for item in requested for resource in item})
+    requests = tuple(tuple(item.get(resource, 0) for resource in resources) for item in requested)
     counts = tuple(pod_set.count for pod_set in pod_sets)
     most = [
-        sum(count * request[at] for count, request in zip(counts, requests, strict=True))
-        for at in range(len(resources))
+        sum(count * request[index] for count, request in zip(counts, requests, strict=True))
+        for index in range(len(resources))
     ]
     classes: dict[tuple[Vector, Vector, str], list[str]] = {}
-    for node in sorted(nodes, key=lambda one: one.name):
+    for node in sorted(nodes, key=lambda item: item.name):
         max_pods = _max_pods(node, pod_sets, requested, when)
         if not any(max_pods):
             continue
@@ -117,7 +117,7 @@ def trimmed(whole: Problem) -> Problem:
     """Leave out nodes of a class beyond the number of members: they are never needed."""
     size = sum(whole.counts)
     return replace(
-        whole, classes=tuple(replace(one, nodes=one.nodes[:size]) for one in whole.classes)
+        whole, classes=tuple(replace(item, nodes=item.nodes[:size]) for item in whole.classes)
     )
 
 
@@ -155,15 +155,15 @@ def _pack(small: Problem, target: int, budget: Budget) -> tuple[FitAnswer, Chain
 
 def _may_fit(small: Problem, target: int) -> bool:
     """Look for a proof of NO: by what each shape could place alone, and by totals per resource."""
-    alone = [
-        min(count, sum(one.max_pods[at] * len(one.nodes) for one in small.classes))
-        for at, count in enumerate(small.counts)
+    fitting = [
+        min(count, sum(item.max_pods[index] * len(item.nodes) for item in small.classes))
+        for index, count in enumerate(small.counts)
     ]
-    if sum(alone) < target:
+    if sum(fitting) < target:
         return False
     for resource in range(len(small.requests[0])):
         amounts = [request[resource] for request in small.requests]
-        have = sum(one.free[resource] * len(one.nodes) for one in small.classes)
+        have = sum(item.free[resource] * len(item.nodes) for item in small.classes)
         if smallest_sum(amounts, small.counts, target) > have:
             return False
     return True
@@ -171,15 +171,17 @@ def _may_fit(small: Problem, target: int) -> bool:
 
 def _quick(small: Problem, target: int) -> Chain | None:
     """Fill nodes one after the other, the pickiest shape and the least useful nodes first."""
-    room = {node: list(one.free) for one in small.classes for node in one.nodes}
+    room = {node: list(item.free) for item in small.classes for node in item.nodes}
     configs = {node: [0] * len(small.counts) for node in room}
-    max_pods = {node: one.max_pods for one in small.classes for node in one.nodes}
+    max_pods = {node: item.max_pods for item in small.classes for node in item.nodes}
     order = sorted(
         room, key=lambda node: (sum(map(bool, max_pods[node])), sum(max_pods[node]), node)
     )
-    supply = [sum(cap[at] for cap in max_pods.values()) for at in range(len(small.counts))]
+    supply = [sum(cap[index] for cap in max_pods.values()) for index in range(len(small.counts))]
     placed = 0
-    for shape in sorted(range(len(small.counts)), key=lambda at: (supply[at], at)):
+    for shape in sorted(
+        range(len(small.counts)), key=lambda position: (supply[position], position)
+    ):
         remaining = small.counts[shape]
         for node in order:
             if not remaining:
@@ -191,8 +193,8 @@ def _quick(small: Problem, target: int) -> Chain | None:
             )
             configs[node][shape] = count
             remaining -= count
-            for at, amount in enumerate(small.requests[shape]):
-                room[node][at] -= count * amount
+            for position, amount in enumerate(small.requests[shape]):
+                room[node][position] -= count * amount
         placed += small.counts[shape] - remaining
     if placed < target:
         return None
@@ -200,38 +202,38 @@ def _quick(small: Problem, target: int) -> Chain | None:
 
 
 def _max_beside(small: Problem, shape: int, config: list[int], room: list[int], most: int) -> int:
-    """Return how many pods of a shape go on a node beside those that are there already."""
+    """Return how many pods of a shape fit on a node next to its existing pods."""
     for pair in small.conflicts:
         if shape in pair and config[pair[0] + pair[1] - shape]:
             return 0
     amounts = small.requests[shape]
-    return min([most, *(room[at] // amount for at, amount in enumerate(amounts) if amount)])
+    return min([most, *(room[index] // amount for index, amount in enumerate(amounts) if amount)])
 
 
 def search(small: Problem, target: int, budget: Budget) -> tuple[FitAnswer, Chain]:
     """Return the exact answer, with how it is reached; raise BudgetSpentError."""
-    names = [node for one in small.classes for node in one.nodes]
+    names = [node for item in small.classes for node in item.nodes]
     classes: list[SearchClass] = []
     start = 0
-    for one in small.classes:
-        nodes = tuple(range(start, start := start + len(one.nodes)))
-        classes.append(SearchClass(one.max_pods, _configs(small, one, budget), nodes))
+    for item in small.classes:
+        nodes = tuple(range(start, start := start + len(item.nodes)))
+        classes.append(SearchClass(item.max_pods, _configs(small, item, budget), nodes))
     chain = search_nodes(small.counts, classes, target, budget)
     if chain is None:
         return FitAnswer.NO, []
     return FitAnswer.YES, [(names[at], config) for at, config in chain]
 
 
-def _configs(small: Problem, one: NodeClass, budget: Budget) -> list[Vector]:
-    """Return what can be placed on one node of a class, the largest vectors only."""
+def _configs(small: Problem, item: NodeClass, budget: Budget) -> list[Vector]:
+    """Return the maximal placements on one node of a class."""
     partial: list[Vector] = [()]
-    for cap in one.max_pods:
+    for cap in item.max_pods:
         grown: list[Vector] = []
         for config in partial:
             for count in range(cap + 1):
                 budget.spend(1)
                 longer = (*config, count)
-                if not small.fits_node(longer, one.free):
+                if not small.fits_node(longer, item.free):
                     break
                 grown.append(longer)
         partial = grown

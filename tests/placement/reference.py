@@ -1,4 +1,4 @@
-"""The reference: pod after pod on every node, checked by what the words mean."""
+"""The reference: pod after pod on every node, checked by the definitions."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ def accepts(node: NodeInfo, load: Requested, pods: Sequence[Shape]) -> bool:
         requested = sum(int(pod.requests[resource] * unit) for pod in pods)
         if requested and requested + load.amounts[resource] > node.allocatable[resource]:
             return False
-    ports = Counter(one.port for pod in pods for one in pod.host_ports)
-    ports.update({one.port for one in load.host_ports} & ports.keys())
+    ports = Counter(port.port for pod in pods for port in pod.host_ports)
+    ports.update({port.port for port in load.host_ports} & ports.keys())
     if any(count > 1 for count in ports.values()):
         return False
-    if any(_may_not_meet(one, other) for one, other in permutations(pods, 2)):
+    if any(_may_not_meet(item, other) for item, other in permutations(pods, 2)):
         return False
     if any(_may_not_meet(pod, load) or _may_not_meet(load, pod) for pod in pods):
         return False
@@ -37,22 +37,22 @@ def accepts(node: NodeInfo, load: Requested, pods: Sequence[Shape]) -> bool:
     )
 
 
-def _may_not_meet(one: Shape | Requested, other: Shape | Requested) -> bool:
+def _may_not_meet(shape: Shape | Requested, other: Shape | Requested) -> bool:
     """Whether a term by host that one has is about the other."""
-    return any(term in other.matched_terms and term != R for term in one.anti_affinity)
+    return any(term in other.matched_terms and term != R for term in shape.anti_affinity)
 
 
 def _are_apart_by_rack(
     nodes: Sequence[NodeInfo], hosted: Sequence[Sequence[Shape]], when: When
 ) -> bool:
-    """Whether no new pod is in one rack with another, or with what is there, that R keeps it from."""
+    """True if no new pod shares a rack with another new or existing pod that R keeps apart."""
     for rack in {node.labels["rack"] for node in nodes}:
-        here = [at for at, node in enumerate(nodes) if node.labels["rack"] == rack]
+        here = [index for index, node in enumerate(nodes) if node.labels["rack"] == rack]
         new = [pod for at in here for pod in hosted[at]]
         old = [nodes[at].now if when is When.CURRENT else nodes[at].pinned for at in here]
         pairs: list[tuple[Shape | Requested, Shape | Requested]] = [*permutations(new, 2)]
         pairs += [pair for pod in new for load in old for pair in ((pod, load), (load, pod))]
-        if any(R in one.anti_affinity and R in other.matched_terms for one, other in pairs):
+        if any(R in item.anti_affinity and R in other.matched_terms for item, other in pairs):
             return False
     return True
 
@@ -108,20 +108,20 @@ def spread_ends(
 
     Each goes to any node that takes it and that all spread constraints allow at that moment.
     """
-    ends, seen = set(), {(0,) * len(nodes)}
-    todo = list(seen)
+    final_states, observed = set(), {(0,) * len(nodes)}
+    todo = list(observed)
     while todo:
         here = todo.pop()
         steps = {
-            (*here[:at], here[at] + 1, *here[at + 1 :])
-            for at in range(len(nodes))
-            if sum(here) < count and spread_step(shape, nodes, here, at, when)
+            (*here[:index], here[index] + 1, *here[index + 1 :])
+            for index in range(len(nodes))
+            if sum(here) < count and spread_step(shape, nodes, here, index, when)
         }
         if not steps:
-            ends.add(here)
-        todo += steps - seen
-        seen |= steps
-    return ends
+            final_states.add(here)
+        todo += steps - observed
+        observed |= steps
+    return final_states
 
 
 def spread_step(
@@ -133,7 +133,7 @@ def spread_step(
     if node.unschedulable or not accepts(node, load, [shape] * (here[at] + 1)):
         return False
     keys = {spread.topology_key for spread in shape.spreads}
-    labelled = [one for one in zip(nodes, here, strict=True) if keys <= one[0].labels.keys()]
+    labelled = [item for item in zip(nodes, here, strict=True) if keys <= item[0].labels.keys()]
     return keys <= node.labels.keys() and all(
         _is_allowed(shape, spread, labelled, node, when) for spread in shape.spreads
     )
@@ -149,11 +149,11 @@ def _is_allowed(
     """Whether one constraint lets a pod go to a node; `labelled` are the nodes that can count."""
     key = spread.topology_key
     counts: dict[str, int] = {}
-    for one, placed in labelled:
-        if not _left_out(one, shape, spread):
-            there = one.now if when is When.CURRENT else one.pinned
-            number = there.matched_terms.get(spread.counted, 0) + spread.counts_itself * placed
-            counts[one.labels[key]] = counts.get(one.labels[key], 0) + number
+    for item, placed in labelled:
+        if not _left_out(item, shape, spread):
+            existing = item.now if when is When.CURRENT else item.pinned
+            number = existing.matched_terms.get(spread.counted, 0) + spread.counts_itself * placed
+            counts[item.labels[key]] = counts.get(item.labels[key], 0) + number
     fewest = min(counts.values()) if len(counts) >= spread.min_domains else 0
     return counts[node.labels[key]] + spread.counts_itself - fewest <= spread.max_skew
 
@@ -179,7 +179,7 @@ def shape_room(nodes: Iterable[NodeInfo], shape: Shape, when: When) -> ShapeRoom
     """Return how many pods of one shape fit, in total and per eligible node, each asked alone."""
     result = {
         node.name: pods_that_fit(node, shape, when)
-        for node in sorted(nodes, key=lambda one: one.name)
+        for node in sorted(nodes, key=lambda item: item.name)
         if is_eligible(node, shape)
     }
     return ShapeRoom(

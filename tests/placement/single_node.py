@@ -27,13 +27,13 @@ def filters(
     node: NodeInfo,
     shape: Shape,
     topology_keys: Sequence[str] = (),
-    asked: Amounts | None = None,
+    requested: Amounts | None = None,
 ) -> Iterator[tuple[Filter, str]]:
     """Yield every filter that excludes the node, in the order of `Filter`, with the taint or resource.
 
     `asked` is `requested_amounts(shape)`, for callers that check many nodes.
     """
-    asked = requested_amounts(shape) if asked is None else asked
+    requested = requested_amounts(shape) if requested is None else requested
     if not is_selected(node, shape):
         yield Filter.SELECTOR, ""
     if not satisfies_pod_affinity(node, shape):
@@ -44,7 +44,7 @@ def filters(
     if node.is_silent:
         yield Filter.UNSAID, ""
     else:
-        yield from _by_room(node, asked)
+        yield from _by_room(node, requested)
     taints = untolerated(node, shape)
     for taint in taints:
         if taint.key == CORDON:
@@ -59,15 +59,15 @@ def filters(
         yield Filter.HOST_PORT, ""
     if has_host_anti_affinity(shape, node.pinned):
         yield Filter.ANTI_AFFINITY, ""
-    for resource in sorted(node.unreadable & asked.keys()):
+    for resource in sorted(node.unreadable & requested.keys()):
         yield Filter.UNREADABLE, resource
 
 
-def _by_room(node: NodeInfo, asked: Amounts) -> Iterator[tuple[Filter, str]]:
-    for resource in asked:
+def _by_room(node: NodeInfo, requested: Amounts) -> Iterator[tuple[Filter, str]]:
+    for resource in requested:
         if not node.allocatable.get(resource, 0) and resource not in node.unreadable:
             yield Filter.MISSING_RESOURCE, resource
-    for resource, amount in asked.items():
+    for resource, amount in requested.items():
         if amount <= free_amount(node, resource, When.DRAINED) or resource in node.unreadable:
             continue
         if node.allocatable.get(resource, 0):

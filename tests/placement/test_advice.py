@@ -1,4 +1,4 @@
-"""Advice: what a good engineer would say frees the gang, and nothing where nothing is proven."""
+"""Advice: the steps of a good engineer that free the gang, and no step without a proof."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ def waiting(
     asked: bool = True,
     **options: Any,
 ) -> Unit:
-    """A Job of that many pods, none of which has a node."""
+    """A Job of that many pods without nodes."""
     asks = GangRequest("gang", quorum) if quorum is not None and asked else None
     job = a_job("train", pods=pods, requests=requests(gpu=str(gpu)), gang_request=asks)
     objects: list[Any] = [*pods_of(job, pods, group="train-group" if quorum else "", **options)]
     if quorum is not None:
         objects.append(a_group(quorum=quorum, of=job, topology_keys=keys))
     room = ClusterCapacity(
-        tuple(sorted(nodes, key=lambda one: one.name)), running_gangs=lambda: running_gangs
+        tuple(sorted(nodes, key=lambda item: item.name)), running_gangs=lambda: running_gangs
     )
     unit = unit_of(job, *objects, facts={"room": room, "kubernetes": minor})
     return replace(unit, placing=placing_of(unit))
@@ -65,12 +65,12 @@ def resident(name: str, priority: int = 0, kind: str = "Job", **gpus: int) -> Ru
     return RunningGang(ref.uid, ref, priority, loads, suspendable=kind != "Pod")
 
 
-def kinds(found: Sequence[Advice]) -> list[AdviceKind]:
-    return [one.change for one in found]
+def kinds(result: Sequence[Advice]) -> list[AdviceKind]:
+    return [item.change for item in result]
 
 
-def advice_of_kind(found: Sequence[Advice], change: AdviceKind) -> Advice:
-    return next(one for one in found if one.change is change)
+def advice_of_kind(result: Sequence[Advice], change: AdviceKind) -> Advice:
+    return next(item for item in result if item.change is change)
 
 
 def test_the_least_is_freed_on_the_fewest_nodes() -> None:
@@ -85,7 +85,7 @@ def test_the_least_is_freed_on_the_fewest_nodes() -> None:
     )
 
 
-def test_room_is_made_in_the_rack_where_it_costs_least() -> None:
+def test_room_is_advised_in_the_cheapest_rack() -> None:
     # In r1 one place lacks, for 4 GPUs; in r2 both, for 3; in r3 there is no second node.
     used = {"a": ("r1", 0), "b": ("r1", 4), "c": ("r2", 1), "d": ("r2", 2), "e": ("r3", 0)}
     nodes = [node(name, 4, taken, labels={"rack": rack}) for name, (rack, taken) in used.items()]
@@ -94,7 +94,7 @@ def test_room_is_made_in_the_rack_where_it_costs_least() -> None:
     assert result.free == {"c": {GPU: 1}, "d": {GPU: 2}}
 
 
-def test_what_fits_then_is_what_the_quorum_needs() -> None:
+def test_the_freed_capacity_fits_the_quorum() -> None:
     result = advice_of_kind(
         advise(waiting([node("a", 4, 1), node("b", 4)], 3, 4, quorum=2)), AdviceKind.WAIT_FOR_ROOM
     )
@@ -103,7 +103,7 @@ def test_what_fits_then_is_what_the_quorum_needs() -> None:
     )
 
 
-def test_of_many_nodes_two_are_named_with_what_is_theirs() -> None:
+def test_two_of_many_nodes_are_named_with_their_amounts() -> None:
     nodes = [node(name, 4, used) for name, used in zip("abcd", (1, 3, 2, 2), strict=True)]
     result = advice_of_kind(advise(waiting(nodes, 4, 4, quorum=4)), AdviceKind.WAIT_FOR_ROOM)
     assert [ref.name for ref in result.nodes] == ["a", "b", "c", "d"]
@@ -114,8 +114,8 @@ def test_of_many_nodes_two_are_named_with_what_is_theirs() -> None:
     )
 
 
-def test_what_is_to_be_freed_is_enough_as_it_is_written() -> None:
-    """1.5 GB of memory are 1.397Gi: 1.3Gi, as the verdict has what is there, would not do."""
+def test_the_displayed_amount_is_enough() -> None:
+    """1.5 GB of memory are 1.397Gi. The verdict shows 1.3Gi of free memory, which would not be enough."""
     gigabytes = {"memory": 1_500_000_000, "cpu": 8000, "pods": 110}
     full = NodeInfo("a", {}, allocatable=gigabytes, now=Requested({"memory": 1_500_000_000}, 1))
     job = a_job("train", pods=1, requests=requests(memory="1500000000"))
@@ -127,7 +127,7 @@ def test_what_is_to_be_freed_is_enough_as_it_is_written() -> None:
     assert result.text == "Wait for 1.4Gi of memory on node a to become free: then the pod fits."
 
 
-def test_only_the_names_that_are_printed_are_kept_to_be_hidden() -> None:
+def test_only_printed_names_are_kept_for_redaction() -> None:
     unit = waiting([node(name, 4, 4) for name in "abcde"], 5, 4, quorum=5)
     result = advice_of_kind(advise(unit), AdviceKind.WAIT_FOR_ROOM)
     assert (
@@ -137,14 +137,14 @@ def test_only_the_names_that_are_printed_are_kept_to_be_hidden() -> None:
     assert [item.source.name for item in advice_of(unit)[1] if item.source] == ["a", "b"]
 
 
-def test_pods_of_daemonsets_are_never_asked_to_leave() -> None:
+def test_pods_of_daemonsets_are_never_to_be_removed() -> None:
     # On a 1 of 4 stays for good: no pod of 4 ever fits there.
     nodes = [node("a", 4, 0, pinned=1), node("b", 4, 4), node("c", 4, 4)]
     result = advice_of_kind(advise(waiting(nodes, 1, 4, quorum=1)), AdviceKind.WAIT_FOR_ROOM)
     assert result.free == {"b": {GPU: 4}}
 
 
-def test_a_slot_on_a_node_that_has_one_already_counts_too() -> None:
+def test_a_slot_on_an_occupied_node_counts() -> None:
     # Pods of 2 on nodes of 4: a has room for one, and for two when 1 more is free.
     nodes = [node("a", 4, 1), node("b", 4, 4)]
     result = advice_of_kind(advise(waiting(nodes, 2, 2, quorum=2)), AdviceKind.WAIT_FOR_ROOM)
@@ -152,26 +152,27 @@ def test_a_slot_on_a_node_that_has_one_already_counts_too() -> None:
 
 
 def test_mixed_shapes_are_freed_for_together() -> None:
-    # The worker wants a whole node; the driver fits beside what is on b, where more CPU is free.
+    # The worker wants a whole node. The driver fits on b, where more CPU is free.
     result = advice_of_kind(advise(driver_and_worker(cpu_on_a=4000)), AdviceKind.WAIT_FOR_ROOM)
     assert result.free == {"a": {GPU: 2}}
 
 
-def test_room_that_the_driver_may_take_from_the_worker_is_no_advice() -> None:
-    # Both nodes are alike to the scheduler: once in two the driver goes on a, and nothing fits.
+def test_capacity_the_driver_may_take_is_not_advised() -> None:
+    # Both nodes are equal for the scheduler. The driver goes to a in half of the cases, and the worker does
+    # not fit.
     assert AdviceKind.WAIT_FOR_ROOM not in kinds(advise(driver_and_worker(cpu_on_a=0)))
 
 
 def test_each_pod_that_a_term_is_about_has_to_go() -> None:
     """The node has room: two pods with the label are in the way, and one of them is not enough."""
     needs = PodConstraints(anti_affinity=(S,))
-    there = replace(node("a", 8), now=Requested({GPU: 2}, 2, matched_terms={S: 2}))
+    existing = replace(node("a", 8), now=Requested({GPU: 2}, 2, matched_terms={S: 2}))
     gangs = [
         replace(resident(name), loads={"a": Requested({GPU: 1}, 1, matched_terms={S: 1})})
         for name in ("one", "two")
     ]
     result = advice_of_kind(
-        advise(waiting([there], 1, 1, quorum=1, running_gangs=gangs, needs=needs)),
+        advise(waiting([existing], 1, 1, quorum=1, running_gangs=gangs, needs=needs)),
         AdviceKind.SUSPEND_GANGS,
     )
     assert sorted(ref.name for ref in result.gangs) == ["one", "two"]
@@ -179,12 +180,12 @@ def test_each_pod_that_a_term_is_about_has_to_go() -> None:
         "Suspend Job team-b/one (priority 0) and Job team-b/two (priority 0), which hold "
         "2 GPUs together: then the pod fits."
     )
-    alone = advise(waiting([there], 1, 1, quorum=1, running_gangs=gangs[:1], needs=needs))
-    assert AdviceKind.SUSPEND_GANGS not in kinds(alone)
-    assert AdviceKind.WAIT_FOR_ROOM not in kinds(alone)
+    advice_ = advise(waiting([existing], 1, 1, quorum=1, running_gangs=gangs[:1], needs=needs))
+    assert AdviceKind.SUSPEND_GANGS not in kinds(advice_)
+    assert AdviceKind.WAIT_FOR_ROOM not in kinds(advice_)
 
 
-def test_what_a_gang_holds_where_nobody_of_these_can_go_is_not_its_size() -> None:
+def test_capacity_on_unusable_nodes_does_not_count_to_a_gang() -> None:
     """Of 16 GPUs 8 are on a node of another pool: 8 would be said of a gang half as large."""
     pool = PodConstraints((("pool", "x"),))
     nodes = [node("a", 8, 8, labels={"pool": "x"}), node("b", 8, 8)]
@@ -194,9 +195,9 @@ def test_what_a_gang_holds_where_nobody_of_these_can_go_is_not_its_size() -> Non
         "Suspend Job team-b/large (priority 0), which frees 8 GPUs on nodes that the "
         "waiting pods could use: then both pods fit."
     )
-    # Half of what it holds there goes already.
-    going = replace(large, by_suspending={"a": Requested({GPU: 4}, 1)})
-    unit = waiting(nodes, 1, 4, quorum=1, running_gangs=[going], needs=pool)
+    # Half of its usage there is already terminating.
+    removable = replace(large, by_suspending={"a": Requested({GPU: 4}, 1)})
+    unit = waiting(nodes, 1, 4, quorum=1, running_gangs=[removable], needs=pool)
     assert advice_of_kind(advise(unit), AdviceKind.SUSPEND_GANGS).text == (
         "Suspend Job team-b/large (priority 0), which frees 4 GPUs on nodes that the "
         "waiting pod could use: then the pod fits."
@@ -230,7 +231,7 @@ def test_the_fewest_cordons_are_lifted() -> None:
     assert result[0].text == "Uncordon node b: then all 3 pods fit."
 
 
-def test_a_cordoned_node_that_is_full_helps_nobody() -> None:
+def test_uncordoning_a_full_node_is_not_advised() -> None:
     full = replace(node("a", 4, 4), unschedulable=True, taints=(CORDON,))
     assert AdviceKind.UNCORDON not in kinds(
         advise(waiting([full, node("b", 4, 4)], 1, 4, quorum=1))
@@ -238,13 +239,13 @@ def test_a_cordoned_node_that_is_full_helps_nobody() -> None:
 
 
 @pytest.mark.parametrize("says", ["DrainInProgress", "MaintenancePlanned"])
-def test_a_node_in_maintenance_is_left_alone(says: str) -> None:
+def test_a_node_in_maintenance_is_not_advised(says: str) -> None:
     """Its admin keeps pods away on purpose: neither is its cordon to be lifted, nor its taint to be tolerated."""
-    said = (a_condition(says),)
-    cordoned = node("a", unschedulable=True, taints=(CORDON,), lifecycle=said)
+    message = (a_condition(says),)
+    cordoned = node("a", unschedulable=True, taints=(CORDON,), lifecycle=message)
     remaining = kinds(advise(waiting([cordoned, node("b", 4, 4)], 1, 4, quorum=1)))
     assert remaining == [AdviceKind.WAIT_FOR_ROOM]
-    tainted = node("a", taints=(INFRA,), lifecycle=said)
+    tainted = node("a", taints=(INFRA,), lifecycle=message)
     other = node("b", taints=(INFRA,))
     assert kinds(advise(waiting([tainted], 1, 4, quorum=1))) == []
     result = advice_of_kind(advise(waiting([tainted, other], 1, 4, quorum=1)), AdviceKind.TOLERATE)
@@ -290,13 +291,13 @@ def test_taints_of_nodes_in_trouble_or_on_their_way_are_not_to_be_tolerated(key:
     assert AdviceKind.TOLERATE not in kinds(advise(waiting(nodes, 1, 4, quorum=1)))
 
 
-def test_a_taint_that_somebody_set_is_named_beside_one_of_a_controller() -> None:
+def test_a_manual_taint_is_named_next_to_a_controller_taint() -> None:
     leaving = Taint("karpenter.sh/disrupted", "NoSchedule")
     nodes = [node(name, 4, taints=(leaving,)) for name in "abc"] + [node("d", 4, taints=(INFRA,))]
     assert advice_of_kind(advise(waiting(nodes, 1, 4)), AdviceKind.TOLERATE).taint == INFRA
 
 
-def test_the_quorum_that_somebody_set_can_be_lowered() -> None:
+def test_a_manual_quorum_can_be_lowered() -> None:
     result = advice_of_kind(
         advise(waiting([node("a", 4), node("b", 4)], 4, 4, quorum=3)), AdviceKind.QUORUM
     )
@@ -309,7 +310,7 @@ def replace_minor(unit: Unit, minor: tuple[int, int]) -> Unit:
     return replace(unit, gang=with_cluster(unit.gang, kubernetes=minor))
 
 
-def test_the_gang_that_1_36_makes_unasked_can_be_opted_out_of() -> None:
+def test_an_unrequested_gang_of_kubernetes_136_can_be_disabled() -> None:
     unit = waiting([node("a", 4), node("b", 4)], 3, 4, quorum=3, asked=False, minor=(1, 36))
     result = advice_of_kind(advise(unit), AdviceKind.OPT_OUT)
     assert (result.count, result.method) == (2, ChangeMethod.RECREATE)
@@ -329,7 +330,7 @@ def test_a_topology_that_is_the_only_cause_is_to_be_dropped() -> None:
     )
 
 
-def test_one_gang_that_is_enough_is_named_before_two() -> None:
+def test_a_single_sufficient_gang_is_named_before_two() -> None:
     nodes = [node("a", 4, 4), node("b", 4, 4), node("c", 4, 4)]
     held = [resident("small", a=4), resident("pair", b=4, c=4), resident("vip", 10, b=4)]
     result = advice_of_kind(
@@ -341,7 +342,7 @@ def test_one_gang_that_is_enough_is_named_before_two() -> None:
     )
 
 
-def test_two_gangs_where_one_is_not_enough() -> None:
+def test_two_gangs_are_named_if_one_is_not_enough() -> None:
     nodes = [node("a", 4, 4), node("b", 4, 4), node("c", 4, 4)]
     held = [resident("one", a=4), resident("two", b=4), resident("three", c=4)]
     result = advice_of_kind(
@@ -364,13 +365,13 @@ def test_two_gangs_that_make_a_place_only_together() -> None:
     assert len(advice_of_kind(result, AdviceKind.SUSPEND_GANGS).gangs) == 2
 
 
-def test_a_gang_of_thousands_is_not_told_node_by_node() -> None:
-    nodes = [node(f"n{at}", 8, 8) for at in range(2_100)]
+def test_a_gang_of_thousands_is_not_listed_by_node() -> None:
+    nodes = [node(f"n{index}", 8, 8) for index in range(2_100)]
     result = kinds(advise(waiting(nodes, 2_100, 8, quorum=2_100)))
     assert AdviceKind.WAIT_FOR_ROOM not in result
 
 
-def test_nobody_of_higher_priority_and_nobody_without_a_lever_is_suspended() -> None:
+def test_gangs_of_higher_priority_or_without_a_lever_are_not_suspended() -> None:
     nodes = [node("a", 4, 4)]
     held = [resident("vip", 5, a=4), resident("alone", kind="Pod", a=4)]
     result = advise(waiting(nodes, 1, 4, quorum=1, running_gangs=held))
@@ -379,10 +380,10 @@ def test_nobody_of_higher_priority_and_nobody_without_a_lever_is_suspended() -> 
     assert [ref.name for ref in advice_of_kind(mine, AdviceKind.SUSPEND_GANGS).gangs] == ["vip"]
 
 
-def test_the_lowest_priority_goes_first_then_the_shortest_run() -> None:
-    began = datetime(2026, 1, 1, tzinfo=UTC)
+def test_the_lowest_priority_precedes_the_shortest_run() -> None:
+    started = datetime(2026, 1, 1, tzinfo=UTC)
     old, young, vital = (
-        replace(resident(name, priority, a=4), oldest_pod_at=began + timedelta(hours=hours))
+        replace(resident(name, priority, a=4), oldest_pod_at=started + timedelta(hours=hours))
         for name, priority, hours in (("old", 1, 0), ("young", 1, 9), ("vital", 3, 99))
     )
     nodes = [node("a", 12, 12)]
@@ -401,8 +402,8 @@ def test_the_lowest_priority_goes_first_then_the_shortest_run() -> None:
     ]
 
 
-def test_a_gang_that_somebody_else_decides_about_is_not_suspended() -> None:
-    """Its owner or its queue would undo it, and its pods would start again for nothing."""
+def test_a_gang_with_another_manager_is_not_suspended() -> None:
+    """Its owner or its queue would revert it, and its pods would only start again."""
     held = [
         replace(resident("run", kind="JobSet", a=4), suspendable=False),
         resident("free", 0, a=2, b=2),
@@ -410,17 +411,17 @@ def test_a_gang_that_somebody_else_decides_about_is_not_suspended() -> None:
     nodes = [node("a", 8, 6), node("b", 4, 2)]
     result = advise(waiting(nodes, 1, 4, quorum=1, running_gangs=held))
     assert [ref.name for ref in advice_of_kind(result, AdviceKind.SUSPEND_GANGS).gangs] == ["free"]
-    alone = advise(waiting([node("a", 4, 4)], 1, 4, quorum=1, running_gangs=held[:1]))
-    assert AdviceKind.SUSPEND_GANGS not in kinds(alone)
+    advice_ = advise(waiting([node("a", 4, 4)], 1, 4, quorum=1, running_gangs=held[:1]))
+    assert AdviceKind.SUSPEND_GANGS not in kinds(advice_)
 
 
-def test_what_can_never_fit_gets_no_advice_about_room() -> None:
+def test_a_gang_that_never_fits_gets_no_capacity_advice() -> None:
     result = kinds(advise(waiting([node("a", 4), node("b", 4)], 3, 4, quorum=3)))
     assert AdviceKind.WAIT_FOR_ROOM not in result
     assert AdviceKind.SUSPEND_GANGS not in result
 
 
-def test_no_advice_where_the_arithmetic_cannot_tell() -> None:
+def test_unknown_placement_gets_no_advice() -> None:
     unclear = PodConstraints(unsupported=("volumes",))
     assert advise(waiting([node("a", 4, 4), node("b", 4)], 2, 4, quorum=2, needs=unclear)) == ()
     blind = waiting([], 2, 4, quorum=2)
@@ -430,5 +431,5 @@ def test_no_advice_where_the_arithmetic_cannot_tell() -> None:
     assert advise(replace(blind, placing=placing_of(blind))) == ()
 
 
-def test_what_fits_needs_no_advice() -> None:
+def test_a_gang_that_fits_gets_no_advice() -> None:
     assert advise(waiting([node("a", 4)], 1, 4, quorum=1)) == ()

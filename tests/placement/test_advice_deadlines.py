@@ -1,4 +1,4 @@
-"""Advice to wait: what ends by itself is said with the time of day, and what goes is not asked to go."""
+"""Advice to wait: deadlines have the time of day, and terminating pods are not to be removed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.rules.evaluation import evaluate as ask
 
 
 def held(name: str, *ends: Termination, **options: Any) -> RunningGang:
-    """A gang of which so much ends; `more` is what it holds besides."""
+    """A gang with that many ending pods. `more` is its remaining usage."""
     kind = options.pop("kind", "Job")
     gang = resident(name, kind=kind, **options)
     loads = dict(gang.loads)
@@ -45,9 +45,9 @@ def deleted_gang(name: str, minutes: float, **gpus: int) -> RunningGang:
 
 
 def advised(
-    nodes: Sequence[NodeInfo], pods: int, gpu: int, *there: RunningGang, **options: Any
+    nodes: Sequence[NodeInfo], pods: int, gpu: int, *existing: RunningGang, **options: Any
 ) -> tuple[Advice, ...]:
-    return advise(waiting(nodes, pods, gpu, quorum=pods, running_gangs=there, **options))
+    return advise(waiting(nodes, pods, gpu, quorum=pods, running_gangs=existing, **options))
 
 
 FULL = node("a", 4, 4)
@@ -56,7 +56,7 @@ FULL = node("a", 4, 4)
 # Deadlines
 
 
-def test_the_end_is_told_as_the_time_of_day() -> None:
+def test_the_deadline_is_shown_as_the_time_of_day() -> None:
     result = advised([FULL], 1, 4, held("batch", ending(12, a=4)))[0]
     assert result.change is AdviceKind.WAIT_FOR_END
     assert result.text == (
@@ -85,7 +85,7 @@ def test_a_bare_pod_and_a_gang_of_any_kind_are_waited_for_and_never_suspended() 
         assert AdviceKind.SUSPEND_GANGS not in kinds(result)
 
 
-def test_pods_with_a_deadline_end_whatever_the_rest_of_their_gang_does() -> None:
+def test_pods_with_a_deadline_end_independently_of_their_gang() -> None:
     gang = held("batch", ending(12, pods=2, a=4), b=4)
     result = advised([FULL, node("b", 4, 4)], 1, 4, gang)[0]
     assert result.text == (
@@ -94,7 +94,7 @@ def test_pods_with_a_deadline_end_whatever_the_rest_of_their_gang_does() -> None
     )
 
 
-def test_the_first_end_that_is_enough_and_nothing_that_does_not_help() -> None:
+def test_the_first_sufficient_deadline_is_named() -> None:
     nodes = [FULL, node("b", 4, 4), node("c", 4, 4)]
     early, late = held("late", ending(40, a=4)), held("early", ending(5, b=2))
     soon = held("soon", ending(9, c=4))
@@ -102,17 +102,17 @@ def test_the_first_end_that_is_enough_and_nothing_that_does_not_help() -> None:
     assert result.text.startswith("Wait for Job team-b/soon, which ends at 12:09 UTC")
 
 
-def test_several_ends_where_one_is_not_enough() -> None:
+def test_several_deadlines_are_named_if_one_is_not_enough() -> None:
     nodes = [FULL, node("b", 4, 4)]
-    one, other = held("one", ending(5, a=4)), held("other", ending(9, b=4))
-    result = advised(nodes, 2, 4, other, one)[0]
+    item, other = held("one", ending(5, a=4)), held("other", ending(9, b=4))
+    result = advised(nodes, 2, 4, other, item)[0]
     assert result.text == (
         "Wait for Job team-b/one and Job team-b/other, which end by 12:09 UTC at the latest "
         "(their deadlines): then both pods fit."
     )
     assert result.until == NOW + timedelta(minutes=5)
-    # Of many, two are named.
-    parts = [held(f"g{at}", ending(at + 1, a=1)) for at in range(4)]
+    # Two of many are named.
+    parts = [held(f"g{index}", ending(index + 1, a=1)) for index in range(4)]
     result = advised([FULL], 1, 4, *parts)[0]
     assert result.text.startswith(
         "Wait for Job team-b/g0, Job team-b/g1 and 2 others, which end by 12:04 UTC"
@@ -135,7 +135,7 @@ def test_the_own_deadline_is_the_end_and_no_help() -> None:
     assert AdviceKind.WAIT_FOR_END not in kinds(advised([FULL], 1, 4, mine))
 
 
-def test_an_end_is_waited_for_where_the_domain_is_what_is_missing() -> None:
+def test_a_deadline_is_advised_if_the_domain_is_too_small() -> None:
     """Two pods in one rack: 4 are free in each, and in r1 a gang ends."""
     nodes = [node("a", 4, labels={"rack": "r1"}), node("b", 4, 4, labels={"rack": "r1"})]
     nodes.append(node("c", 4, labels={"rack": "r2"}))
@@ -147,7 +147,7 @@ def test_an_end_is_waited_for_where_the_domain_is_what_is_missing() -> None:
 # Pods that are being deleted
 
 
-def test_what_is_being_deleted_is_all_that_is_said_where_it_is_enough() -> None:
+def test_a_sufficient_deletion_is_the_only_advice() -> None:
     cordoned = replace(node("b", 4), unschedulable=True, taints=(CORDON,))
     gone = held("gone", ending(2.5, pods=2, deleted=True, a=4))
     (result,) = advised([FULL, cordoned], 1, 4, gone, resident("x", b=0))
@@ -159,13 +159,13 @@ def test_what_is_being_deleted_is_all_that_is_said_where_it_is_enough() -> None:
     assert result.until == NOW + timedelta(minutes=3)
 
 
-def test_pods_of_its_own_that_go_make_room_too() -> None:
+def test_terminating_pods_of_the_gang_free_capacity() -> None:
     mine = replace(deleted_gang("train", 1, a=4), root="uid-train")
     (result,) = advised([FULL], 1, 4, mine)
     assert result.text == "Wait: 1 pod on node a will be gone by 12:01 UTC; then the pod fits."
 
 
-def test_room_that_others_take_again_is_waited_for_by_their_own_gang_only() -> None:
+def test_capacity_that_is_reused_helps_only_its_own_gang() -> None:
     """A Job that goes on makes a deleted pod anew, and the new one may be placed there first."""
     end = replace(ending(1, deleted=True, a=4), replaced=True)
     theirs = replace(held("eval", end), by_suspending={})
@@ -174,15 +174,15 @@ def test_room_that_others_take_again_is_waited_for_by_their_own_gang_only() -> N
     assert kinds(advised([FULL], 1, 4, mine)) == [AdviceKind.WAIT_FOR_END]
 
 
-def test_only_what_is_needed_is_waited_for() -> None:
+def test_only_necessary_deletions_are_awaited() -> None:
     nodes = [FULL, node("b", 4, 4), node("c", 0)]
     pods = [deleted_gang("late", 9, a=4), deleted_gang("soon", 1, b=4)]
     (result,) = advised(nodes, 1, 4, *pods)
     assert result.text == "Wait: 1 pod on node b will be gone by 12:01 UTC; then the pod fits."
 
 
-def test_nobody_is_asked_to_free_what_goes_by_itself() -> None:
-    """Two pods of 4: a gets free by itself, for the other somebody has to make room."""
+def test_suspending_is_not_advised_for_capacity_that_frees_itself() -> None:
+    """Two pods of 4: a frees itself, and the other pod needs manual steps."""
     result = advised(
         [FULL, node("b", 4, 4)], 2, 4, deleted_gang("gone", 2, a=4), resident("small", b=4)
     )
@@ -203,7 +203,7 @@ def test_nobody_is_asked_to_free_what_goes_by_itself() -> None:
     )
 
 
-def test_a_deadline_that_comes_before_what_is_being_deleted_has_gone() -> None:
+def test_a_deadline_before_the_deletion_has_passed() -> None:
     nodes = [FULL, node("b", 4, 4)]
     result = advised(nodes, 2, 4, deleted_gang("gone", 9, a=4), held("batch", ending(5, b=4)))[0]
     assert result.text == (
@@ -214,14 +214,17 @@ def test_a_deadline_that_comes_before_what_is_being_deleted_has_gone() -> None:
     assert result.until == NOW + timedelta(minutes=5)
 
 
-def test_what_goes_elsewhere_changes_nothing() -> None:
+def test_deletions_on_other_nodes_change_nothing() -> None:
     other = node("c", 0, 0)
     result = advised([FULL, other], 1, 4, deleted_gang("gone", 2, c=0), resident("small", a=4))
     assert advice_of_kind(result, AdviceKind.SUSPEND_GANGS).text.endswith("then the pod fits.")
 
 
-def test_suspending_frees_only_what_does_not_go_anyway() -> None:
-    """Half of the gang is stuck in its deletion: without it there is no room, whoever is suspended."""
+def test_suspending_counts_only_permanent_pods() -> None:
+    """Half of the gang is stuck in its deletion.
+
+    Without that half the gang does not fit, even after suspensions.
+    """
     part = {"a": Requested({GPU: 2}, 1)}
     stuck = replace(held("stuck", ending(-5, deleted=True, a=2), a=2), by_suspending=part)
     assert AdviceKind.SUSPEND_GANGS not in kinds(advised([FULL], 1, 4, stuck))
@@ -229,17 +232,17 @@ def test_suspending_frees_only_what_does_not_go_anyway() -> None:
     assert AdviceKind.SUSPEND_GANGS not in kinds(advised([FULL], 1, 4, suspended))
 
 
-def test_a_pod_that_keeps_others_away_goes() -> None:
+def test_a_pod_with_anti_affinity_is_terminating() -> None:
     needs = PodConstraints(anti_affinity=(S,))
-    there = replace(node("a", 8), now=Requested({GPU: 2}, 1, matched_terms={S: 1}))
+    existing = replace(node("a", 8), now=Requested({GPU: 2}, 1, matched_terms={S: 1}))
     load = {"a": Requested({GPU: 2}, 1, matched_terms={S: 1})}
     end = Termination(NOW + timedelta(minutes=1), load, deleted=True)
     gone = replace(resident("gone"), loads=load, terminations=(end,), by_suspending={})
-    (result,) = advised([there], 1, 1, gone, needs=needs)
+    (result,) = advised([existing], 1, 1, gone, needs=needs)
     assert result.text == "Wait: 1 pod on node a will be gone by 12:01 UTC; then the pod fits."
 
 
-def test_no_end_is_told_where_the_arithmetic_cannot_tell() -> None:
+def test_unknown_placement_gets_no_deadline() -> None:
     unclear = PodConstraints(unsupported=("volumes",))
     assert advised([FULL], 1, 4, deleted_gang("gone", 2, a=4), needs=unclear) == ()
 
@@ -248,8 +251,8 @@ def test_a_finding_with_a_known_end_is_judged_again_when_it_must_have_come() -> 
     """Names of gangs and nodes are evidence, so that who may not see them reads none."""
     text = f"0/1 nodes are available: 1 Insufficient {GPU}."
     nodes = [FULL, node("b", 4, 4)]
-    there = [deleted_gang("gone", 2, a=4), held("batch", ending(12.5, b=4))]
-    unit = waiting(nodes, 2, 4, quorum=2, running_gangs=there, text=text)
+    existing = [deleted_gang("gone", 2, a=4), held("batch", ending(12.5, b=4))]
+    unit = waiting(nodes, 2, 4, quorum=2, running_gangs=existing, text=text)
     finding = ask("insufficient-resources", unit)
     assert finding is not None
     assert finding.advice_texts[0].startswith("Wait for Job team-b/batch, which ends at 12:13 UTC")
@@ -267,7 +270,7 @@ def later(unit: Unit, minutes: float) -> Unit:
     return replace(unit, placing=placing_of(unit))
 
 
-def test_what_was_worked_out_about_a_room_is_not_believed_for_longer() -> None:
+def test_a_placement_result_is_reused_only_while_it_is_valid() -> None:
     unit = waiting([FULL], 1, 4, quorum=1, running_gangs=[deleted_gang("gone", 2, a=4)])
     assert kinds(advise(unit)) == [AdviceKind.WAIT_FOR_END]
     assert kinds(advise(later(unit, 1.9))) == [AdviceKind.WAIT_FOR_END]

@@ -14,7 +14,7 @@ from tests.placement.making import node
 from tests.rules.evaluation import unit_of
 
 
-def of(name: str, model: str, used: int = 0, gpu: int = 4) -> NodeInfo:
+def model_node(name: str, model: str, used: int = 0, gpu: int = 4) -> NodeInfo:
     return node(name, gpu, used, labels={"model": model})
 
 
@@ -25,12 +25,15 @@ def advice_for_labels(*nodes: NodeInfo, **selected: str) -> list[Advice]:
     room = ClusterCapacity(tuple(nodes))
     unit = unit_of(job, *pods_of(job, 2, needs=needs), facts={"room": room, "kubernetes": (1, 37)})
     result = advise(replace(unit, placing=placing_of(unit)))
-    return [one for one in result if one.change is AdviceKind.SELECT]
+    return [item for item in result if item.change is AdviceKind.SELECT]
 
 
 def test_the_values_that_do_are_named() -> None:
     (result,) = advice_for_labels(
-        of("a", "h100"), of("b", "h100"), of("c", "a100"), of("d", "a100")
+        model_node("a", "h100"),
+        model_node("b", "h100"),
+        model_node("c", "a100"),
+        model_node("d", "a100"),
     )
     assert result.text == (
         "Select model=a100 or model=h100 instead of model=b200, which no node has: then both pods "
@@ -43,29 +46,39 @@ def test_the_values_that_do_are_named() -> None:
     )
 
 
-def test_a_value_with_too_little_room_is_not() -> None:
-    """Of a100 there is one node, of l4 none has a GPU."""
-    nodes = (of("a", "h100"), of("b", "h100"), of("c", "a100"), of("d", "l4", gpu=0))
-    assert [one.values for one in advice_for_labels(*nodes)] == [("h100",)]
+def test_a_label_value_with_too_little_capacity_is_not_advised() -> None:
+    """There is one a100 node, and the l4 nodes have no GPU."""
+    nodes = (
+        model_node("a", "h100"),
+        model_node("b", "h100"),
+        model_node("c", "a100"),
+        model_node("d", "l4", gpu=0),
+    )
+    assert [item.values for item in advice_for_labels(*nodes)] == [("h100",)]
 
 
-def test_one_that_only_fits_when_empty_is_said_to() -> None:
-    (result,) = advice_for_labels(of("a", "h100", used=4), of("b", "h100"))
+def test_a_label_value_that_fits_only_when_empty_is_marked() -> None:
+    (result,) = advice_for_labels(model_node("a", "h100", used=4), model_node("b", "h100"))
     assert result.text == (
         "Select model=h100 instead of model=b200, which no node has: then both pods fit when empty "
         "(needs re-creating)."
     )
 
 
-def test_nothing_where_no_value_would_do() -> None:
-    assert advice_for_labels(of("a", "h100"), of("b", "a100")) == []
+def test_no_label_is_advised_if_no_value_helps() -> None:
+    assert advice_for_labels(model_node("a", "h100"), model_node("b", "a100")) == []
 
 
-def test_nothing_where_the_label_is_on_no_node_or_names_nodes() -> None:
-    nodes = (of("a", "h100"), of("b", "h100"))
+def test_no_label_is_advised_if_it_is_absent_or_unique_per_node() -> None:
+    nodes = (model_node("a", "h100"), model_node("b", "h100"))
     assert advice_for_labels(*nodes, tier="gold") == []
     assert advice_for_labels(*nodes, **{HOSTNAME: "gone"}) == []
 
 
-def test_nothing_where_two_labels_are_missing() -> None:
-    assert advice_for_labels(of("a", "h100"), of("b", "h100"), model="b200", tier="gold") == []
+def test_no_label_is_advised_if_two_are_missing() -> None:
+    assert (
+        advice_for_labels(
+            model_node("a", "h100"), model_node("b", "h100"), model="b200", tier="gold"
+        )
+        == []
+    )

@@ -1,4 +1,4 @@
-"""Advice for a gang of which some members have a node: these stay, whatever is advised."""
+"""Advice for a partly placed gang: placed members stay."""
 
 from __future__ import annotations
 
@@ -52,17 +52,17 @@ def work_list(*nodes: NodeInfo) -> Unit:
     return replace(unit, placing=placing_of(unit))
 
 
-def test_nobody_is_told_to_take_away_a_pod_of_the_gang() -> None:
+def test_own_pods_are_never_to_be_removed() -> None:
     full_with_own = replace(node("a", gpu=4), now=Requested({GPU: 4}, 1))
     assert kinds(advise(work_list(full_with_own))) == [AdviceKind.SIZE]
 
 
-def test_room_is_freed_beside_it() -> None:
+def test_capacity_is_freed_next_to_an_own_pod() -> None:
     unit = work_list(holding("a", 8))
     assert advice_of_kind(advise(unit), AdviceKind.WAIT_FOR_ROOM).free == {"a": {GPU: 4}}
 
 
-def test_room_is_freed_elsewhere() -> None:
+def test_capacity_is_freed_on_another_node() -> None:
     """Node a has room for one only, and that is taken by the pod that runs."""
     own = replace(node("a", gpu=4), now=Requested({GPU: 4}, 1))
     unit = work_list(own, holding("b", 8))
@@ -92,7 +92,7 @@ def jobset(*, others_wait: bool) -> Unit:
     return replace(unit, placing=placing_of(unit))
 
 
-def test_a_jobset_that_is_made_anew_as_a_whole_tolerates_for_all_that_wait() -> None:
+def test_a_recreated_jobset_gets_tolerations_for_all_waiting_pods() -> None:
     """For the pod of one Job there is room then; the other would wait as before."""
     assert advice_of_kind(advise(jobset(others_wait=False)), AdviceKind.TOLERATE).taint == INFRA
     assert AdviceKind.TOLERATE not in kinds(advise(jobset(others_wait=True)))
@@ -102,9 +102,10 @@ def test_a_jobset_that_is_made_anew_as_a_whole_tolerates_for_all_that_wait() -> 
 
 
 def at_quorum(*, others: int = 0, unasked: bool = False) -> Unit:
-    """Three of seven pods wait, the quorum is four; a node is there for one of them.
+    """Three of seven pods wait, the quorum is four, and one waiting pod fits on a node.
 
-    Of the four that run so many are `others`: pods of another gang that name the group.
+    Of the four running pods, `others` belong to another gang that names the group.
+
     """
     job = a_job("train", pods=7, requests=GPUS, group_name="" if unasked else "ring")
     group = a_group("ring", quorum=4, of=job if unasked else None)
@@ -124,14 +125,14 @@ def at_quorum(*, others: int = 0, unasked: bool = False) -> Unit:
 
 
 def test_a_quorum_that_is_met_is_not_lowered() -> None:
-    for others in (0, 2, 4):
-        unit = at_quorum(others=others)
+    for rest in (0, 2, 4):
+        unit = at_quorum(others=rest)
         assert unit.placing is not None
         assert unit.placing.request.needed == 3
         assert AdviceKind.QUORUM not in kinds(advise(unit))
 
 
-def test_nobody_leaves_a_gang_that_has_its_quorum() -> None:
+def test_a_gang_at_its_quorum_is_not_evicted() -> None:
     """As without the gang, its other pods are placed one by one."""
     assert AdviceKind.OPT_OUT not in kinds(advise(at_quorum(unasked=True)))
 
@@ -153,10 +154,10 @@ def test_the_nodes_of_a_gang_that_keeps_some_are_forgotten_with_its_advice() -> 
     room, request = unit.gang.cluster.room, placement_request_of(unit)
     snapshot, shape = nodes_to_free(unit), request.pod_sets[0].shape
     assert snapshot is not snapshot_of(room)
-    kept = weakref.ref(snapshot)
+    stored = weakref.ref(snapshot)
     running_gangs_of(room, snapshot).gains(
         snapshot, feasible_nodes_of(snapshot, shape), shape, np.zeros(2, dtype=np.int64)
     )
     del snapshot
     gc.collect()
-    assert kept() is None
+    assert stored() is None

@@ -1,4 +1,4 @@
-"""What must hold of all advice: it frees, it is the least, and it is not given where nothing is known."""
+"""Invariants of advice: it frees enough, it is minimal, and it is absent if placement is unknown."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ from tests.rules.evaluation import unit_of
 @st.composite
 def clusters(draw: st.DrawFn) -> tuple[NodeInfo, ...]:
     """Up to three nodes with some of them cordoned."""
-    nodes = [draw(rooms(f"n{at}")) for at in range(draw(st.integers(1, 3)))]
+    nodes = [draw(rooms(f"n{index}")) for index in range(draw(st.integers(1, 3)))]
     return tuple(
         replace(node, unschedulable=True, taints=(*node.taints, CORDON))
         if draw(st.integers(0, 3)) == 3
@@ -60,8 +60,8 @@ def waiting(draw: st.DrawFn) -> Unit:
     jobset = a_jobset("run")
     jobs: list[Owner] = []
     pods: list[Pod] = []
-    for at, count in enumerate(counts):
-        shape = draw(shapes(f"s{at}"))
+    for index, count in enumerate(counts):
+        shape = draw(shapes(f"s{index}"))
         needs = PodConstraints(
             tuple(shape.node_selector.items()),
             tolerations=shape.tolerations,
@@ -70,7 +70,7 @@ def waiting(draw: st.DrawFn) -> Unit:
         )
         # The terms that are drawn are about pods of this namespace and label.
         labels = dict(term.name.partition("/")[2].split("=") for term in shape.matched_terms)
-        job = a_job(f"run-s{at}-0", of=jobset, pods=count)
+        job = a_job(f"run-s{index}-0", of=jobset, pods=count)
         jobs.append(job)
         pods += pods_of(job, count, group="g", requests=shape.requests, needs=needs, labels=labels)
     quorum = draw(st.integers(1, len(pods)))
@@ -83,7 +83,7 @@ def waiting(draw: st.DrawFn) -> Unit:
 
 
 def _running_gangs(draw: st.DrawFn, nodes: Sequence[NodeInfo]) -> list[RunningGang]:
-    """Share out what can leave each node: whole to one gang, or a part to each of two."""
+    """Distribute the removable amounts of each node: all to one gang, or a share to each of two."""
     loads: dict[str, dict[str, Requested]] = {"one": {}, "two": {}, "three": {}}
     for node in nodes:
         amounts = {
@@ -93,8 +93,8 @@ def _running_gangs(draw: st.DrawFn, nodes: Sequence[NodeInfo]) -> list[RunningGa
         pods = node.now.pods - node.pinned.pods
         owners = draw(st.sampled_from([("one",), ("two",), ("one", "two"), ("two", "three")]))
         for owner in owners:
-            part = {name: amount // len(owners) for name, amount in amounts.items()}
-            loads[owner][node.name] = Requested(part, pods // len(owners))
+            share = {name: amount // len(owners) for name, amount in amounts.items()}
+            loads[owner][node.name] = Requested(share, pods // len(owners))
     return [
         _ending(draw, RunningGang(name, ObjectRef("batch", "Job", "team", name, name), 0, held))
         for name, held in loads.items()
@@ -104,14 +104,14 @@ def _running_gangs(draw: st.DrawFn, nodes: Sequence[NodeInfo]) -> list[RunningGa
 
 def _ending(draw: st.DrawFn, gang: RunningGang) -> RunningGang:
     """Let a gang go on, be deleted on some of its nodes, or end there by itself."""
-    # Where amounts were drawn without pods, nothing is there that could end.
-    there = sorted(name for name, load in gang.loads.items() if load.pods)
-    if draw(st.integers(0, 3)) < 3 or not there:
+    # Amounts drawn without pods have no deadline.
+    existing = sorted(name for name, load in gang.loads.items() if load.pods)
+    if draw(st.integers(0, 3)) < 3 or not existing:
         return gang
-    names = draw(st.lists(st.sampled_from(there), min_size=1, unique=True))
+    names = draw(st.lists(st.sampled_from(existing), min_size=1, unique=True))
     deleted = draw(st.booleans())
-    part = {name: gang.loads[name] for name in names}
-    end = Termination(NOW + timedelta(minutes=draw(st.integers(1, 5))), part, deleted)
+    selected = {name: gang.loads[name] for name in names}
+    end = Termination(NOW + timedelta(minutes=draw(st.integers(1, 5))), selected, deleted)
     rest = {name: load for name, load in gang.loads.items() if not deleted or name not in names}
     return replace(gang, terminations=(end,), by_suspending=rest)
 
@@ -129,14 +129,14 @@ def changed(unit: Unit, advice: Advice, part: Sequence[str] | None = None) -> li
         if advice.change is AdviceKind.WAIT_FOR_ROOM and node.name in named:
             node = _freed(node, advice.free[node.name])
         if advice.change is AdviceKind.UNCORDON and node.name in named:
-            node = replace(node, taints=tuple(one for one in node.taints if one != CORDON))
+            node = replace(node, taints=tuple(taint for taint in node.taints if taint != CORDON))
         nodes.append(node)
     for gang in unit.gang.cluster.room.running_gangs():
         if advice.change is AdviceKind.SUSPEND_GANGS and gang.ref.name in named:
             freed = gang.active_loads
             nodes = [_freed(node, _of(freed, node.name)) for node in nodes]
         for end in gang.terminations:
-            # What is advised about room counts on what is being deleted.
+            # Advice about capacity includes terminating pods.
             waited = end.deleted and advice.change in (
                 AdviceKind.SUSPEND_GANGS,
                 AdviceKind.WAIT_FOR_ROOM,
@@ -164,17 +164,17 @@ def _freed(node: NodeInfo, amounts: Mapping[str, int]) -> NodeInfo:
 
 def placed(request: PlacementRequest, nodes: Sequence[NodeInfo], when: When = When.CURRENT) -> int:
     """Return the most that fit, by trying everything; a cordoned node takes no pod, and keeps its own."""
-    there = [
-        replace(one, allocatable={**one.allocatable, PODS: 0}) if CORDON in one.taints else one
-        for one in nodes
+    existing = [
+        replace(node, allocatable={**node.allocatable, PODS: 0}) if CORDON in node.taints else node
+        for node in nodes
     ]
-    return reference(request, there, when)
+    return reference(request, existing, when)
 
 
 def _tolerating(request: PlacementRequest) -> PlacementRequest:
-    more = (Toleration(TAINT.key, "Exists"),)
+    extra = (Toleration(TAINT.key, "Exists"),)
     pod_sets = tuple(
-        PodSet(replace(pod_set.shape, tolerations=more), pod_set.count)
+        PodSet(replace(pod_set.shape, tolerations=extra), pod_set.count)
         for pod_set in request.pod_sets
     )
     return replace(request, pod_sets=pod_sets)
@@ -189,53 +189,53 @@ BY_NODES = (
 
 
 @given(waiting())
-def test_what_is_advised_frees_and_no_part_of_it_does(unit: Unit) -> None:
+def test_advice_frees_enough_and_no_subset_does(unit: Unit) -> None:
     result = advise(unit)
     request = request_of(unit)
-    for one in result:
-        event(one.change)
-        if one.change is AdviceKind.QUORUM:
+    for item in result:
+        event(item.change)
+        if item.change is AdviceKind.QUORUM:
             assert unit.quorum is not None
-            assert one.count is not None
-            assert one.count < unit.quorum
+            assert item.count is not None
+            assert item.count < unit.quorum
             now = placed(request, unit.gang.cluster.room.nodes)
-            is_for_now = "when empty" not in one.text
+            is_for_now = "when empty" not in item.text
             most = (
                 now if is_for_now else placed(request, unit.gang.cluster.room.nodes, When.DRAINED)
             )
-            assert most >= one.count
+            assert most >= item.count
             if len(request.pod_sets) == 1:
-                assert most == one.count
-            assert is_for_now == (now >= one.count)
-        if one.change is AdviceKind.DROP_TOPOLOGY:
+                assert most == item.count
+            assert is_for_now == (now >= item.count)
+        if item.change is AdviceKind.DROP_TOPOLOGY:
             free = replace(request, topology_keys=(), domain=None)
             assert placed(free, unit.gang.cluster.room.nodes) >= request.needed
-        if one.change is AdviceKind.TOLERATE:
-            assert one.taint == TAINT
+        if item.change is AdviceKind.TOLERATE:
+            assert item.taint == TAINT
             assert placed(_tolerating(request), unit.gang.cluster.room.nodes) >= request.needed
-        if one.change not in BY_NODES:
+        if item.change not in BY_NODES:
             continue
-        assert placed(request, changed(unit, one)) >= request.needed, one
-        names = [ref.name for ref in (one.nodes or one.gangs)]
-        for name in names if one.change is not AdviceKind.WAIT_FOR_END else ():
+        assert placed(request, changed(unit, item)) >= request.needed, item
+        names = [ref.name for ref in (item.nodes or item.gangs)]
+        for name in names if item.change is not AdviceKind.WAIT_FOR_END else ():
             fewer = [other for other in names if other != name]
-            assert placed(request, changed(unit, one, fewer)) < request.needed, (one, name)
+            assert placed(request, changed(unit, item, fewer)) < request.needed, (item, name)
 
 
 @given(waiting())
-def test_half_of_the_room_that_is_to_be_freed_is_too_little(unit: Unit) -> None:
-    for one in advise(unit):
-        if one.change is AdviceKind.WAIT_FOR_ROOM:
+def test_half_of_the_advised_capacity_is_too_little(unit: Unit) -> None:
+    for item in advise(unit):
+        if item.change is AdviceKind.WAIT_FOR_ROOM:
             half = {
                 name: {resource: amount // 2 for resource, amount in amounts.items()}
-                for name, amounts in one.free.items()
+                for name, amounts in item.free.items()
             }
-            nodes = changed(unit, replace(one, free=half))
+            nodes = changed(unit, replace(item, free=half))
             assert placed(request_of(unit), nodes) < request_of(unit).needed
 
 
 @given(waiting(), st.sampled_from(["unsupported", "undecidable", "blind", "unreadable"]))
-def test_no_advice_where_nothing_is_proven(unit: Unit, why: str) -> None:
+def test_unproven_shortages_get_no_advice(unit: Unit, why: str) -> None:
     room = unit.gang.cluster.room
     if why == "blind":
         room = ClusterCapacity(why="nodes: forbidden")
@@ -250,8 +250,8 @@ def test_no_advice_where_nothing_is_proven(unit: Unit, why: str) -> None:
     assert advise(replace(unit, placing=placing_of(unit))) == ()
 
 
-def _asking(unit: Unit, more: Callable[[PodConstraints], PodConstraints]) -> Unit:
-    pods = tuple(replace(pod, needs=more(pod.needs)) for pod in unit.pods)
+def _asking(unit: Unit, extra: Callable[[PodConstraints], PodConstraints]) -> Unit:
+    pods = tuple(replace(pod, needs=extra(pod.needs)) for pod in unit.pods)
     return replace(unit, pods=pods)
 
 
@@ -260,14 +260,14 @@ def test_advice_for_drawn_cases_frees_on_paper(seed: int, number: int) -> None:
     case = make_case(seed, number)
     if most(case) >= case.quorum:
         return
-    look, groups = on_paper([case])
-    for one in advise(look.unit(groups[case.name])):
+    read, groups = on_paper([case])
+    for one in advise(read.unit(groups[case.name])):
         event(one.change)
         if is_plain_wait(one):
             continue
-        then = taken(case, one)
-        assert then is not None
-        assert most(then) >= then.quorum, one
+        changed_case = taken(case, one)
+        assert changed_case is not None
+        assert most(changed_case) >= changed_case.quorum, one
         half = taken(case, one, half=True)
         if half is not None and "only in some orders" not in one.text:
             assert most(half) < half.quorum, one
@@ -292,8 +292,8 @@ def test_a_pod_on_a_full_node_keeps_members_from_the_whole_rack() -> None:
     facts = {"room": ClusterCapacity(nodes), "kubernetes": (1, 37)}
     unit = unit_of(jobset, driver, workers, *pods, a_group("g", quorum=3), facts=facts)
     unit = replace(unit, placing=placing_of(unit))
-    (one,) = [one for one in advise(unit) if one.change is AdviceKind.UNCORDON]
-    assert one.text == "Uncordon node d: then all 3 pods fit."
+    (advice,) = [item for item in advise(unit) if item.change is AdviceKind.UNCORDON]
+    assert advice.text == "Uncordon node d: then all 3 pods fit."
 
 
 def _in_rack(name: str, rack: str, **options: Any) -> NodeInfo:
@@ -301,8 +301,8 @@ def _in_rack(name: str, rack: str, **options: Any) -> NodeInfo:
     return NodeInfo(name, labels, allocatable={"cpu": 1500, PODS: 3}, **options)
 
 
-def test_an_amount_is_never_more_than_what_can_leave() -> None:
-    """A node of three pods of which one stays: the two that can leave are all that is asked."""
+def test_an_advised_amount_is_at_most_the_removable_amount() -> None:
+    """A node of three pods and one permanent pod. Only the two removable pods are advised."""
     node = NodeInfo(
         "a",
         {"kubernetes.io/hostname": "a"},
@@ -314,6 +314,6 @@ def test_an_amount_is_never_more_than_what_can_leave() -> None:
     facts = {"room": ClusterCapacity((node,)), "kubernetes": (1, 37)}
     unit = unit_of(job, *pods_of(job, 2, group="g"), a_group("g", quorum=2, of=job), facts=facts)
     unit = replace(unit, placing=placing_of(unit))
-    (one,) = [one for one in advise(unit) if one.change is AdviceKind.WAIT_FOR_ROOM]
+    (one,) = [item for item in advise(unit) if item.change is AdviceKind.WAIT_FOR_ROOM]
     assert one.free == {"a": {PODS: 2}}
     assert one.text == "Wait for 2 pods on node a to become free: then both pods fit."

@@ -50,7 +50,7 @@ def advise_job(
     minor: tuple[int, int] | None = V137,
     pods: Sequence[Pod] = (),
 ) -> list[Advice]:
-    """Advice about the Job, none of whose pods has a node unless they are given."""
+    """Advice about the Job. Its pods have no node unless they are given."""
     name = group.name if group is not None else ""
     result = pods or pods_of(job, 4, group=name)
     facts = {"room": ClusterCapacity(tuple(nodes)), "kubernetes": minor}
@@ -60,14 +60,14 @@ def advise_job(
 
 def advised(unit: Unit, *changes: AdviceKind) -> list[Advice]:
     unit = replace(unit, placing=placing_of(unit))
-    return [one for one in advise(unit) if one.change in changes]
+    return [item for item in advise(unit) if item.change in changes]
 
 
-def texts(found: Sequence[Advice]) -> list[str]:
-    return [one.text for one in found]
+def texts(result: Sequence[Advice]) -> list[str]:
+    return [item.text for item in result]
 
 
-# What makes the change
+# Method of the change
 
 
 def test_a_change_in_place_is_a_command_of_all_its_fields() -> None:
@@ -75,10 +75,10 @@ def test_a_change_in_place_is_a_command_of_all_its_fields() -> None:
     job = a_train(gang_request=GIVEN)
     quorum, size = sorted(
         advise_job(job, a_group("g", quorum=4, of=job)),
-        key=lambda one: one.change is AdviceKind.SIZE,
+        key=lambda item: item.change is AdviceKind.SIZE,
     )
     start = ("kubectl", "patch", "jobs.batch", "train", "-n", "team-a", "--type=merge", "-p")
-    assert {one.command[:-1] for one in (quorum, size)} == {start}
+    assert {item.command[:-1] for item in (quorum, size)} == {start}
     gang = {"schedulingPolicy": {"gang": {"minCount": 2}}}
     assert json.loads(quorum.command[-1]) == {"spec": {"scheduling": gang}}
     assert json.loads(size.command[-1]) == {
@@ -94,16 +94,16 @@ def test_a_group_of_its_own_is_patched_itself() -> None:
     }
 
 
-def test_what_is_made_anew_has_no_command() -> None:
+def test_recreated_owners_get_no_command() -> None:
     job = a_train(gang_request=GIVEN)
     result = advise_job(job, a_group("g", quorum=4, of=job), minor=V136)
-    assert {one.method for one in result} <= {ChangeMethod.RECREATE}
-    assert not any(one.command for one in result)
+    assert {item.method for item in result} <= {ChangeMethod.RECREATE}
+    assert not any(item.command for item in result)
 
 
 def test_no_command_with_a_name_that_a_shell_takes_otherwise() -> None:
     result = advise_job(replace_name(a_train(), "train; reboot"))
-    assert [(one.method, one.command) for one in result] == [(ChangeMethod.IN_PLACE, ())]
+    assert [(item.method, item.command) for item in result] == [(ChangeMethod.IN_PLACE, ())]
 
 
 def replace_name(job: Owner, name: str) -> Owner:
@@ -115,7 +115,7 @@ def replace_name(job: Owner, name: str) -> Owner:
 
 
 def test_a_quorum_that_is_left_open_follows_the_size() -> None:
-    """The Job controller of 1.37 keeps minCount at parallelism; somebody may also set it."""
+    """The Job controller of 1.37 keeps minCount at parallelism. A user may also set it."""
     job = a_train(gang_request=LEFT_OPEN)
     assert texts(advise_job(job, a_group("g", quorum=4, of=job))) == [
         "Set minCount of Job train, which has none, to 2: 2 pods fit now (no restart).",
@@ -134,7 +134,7 @@ def test_a_quorum_that_is_given_is_lowered_with_the_size() -> None:
     ]
 
 
-def test_a_gang_of_1_36_follows_the_size_of_a_job_that_is_made_again() -> None:
+def test_a_gang_of_kubernetes_136_follows_the_size_of_its_recreated_job() -> None:
     job = a_train()
     assert texts(advise_job(job, a_group("g", quorum=4, of=job), minor=V136)) == [
         "Lower the parallelism and completions of Job train from 4 to 2: that many fit now "
@@ -150,20 +150,20 @@ def test_a_group_that_was_brought_along_does_not_follow(minor: tuple[int, int]) 
     assert texts(result) == [f"Lower the quorum of PodGroup g from 4 to 2: 2 pods fit now ({how})."]
 
 
-def test_nor_does_an_entry_of_a_workload_of_1_35() -> None:
+def test_an_entry_of_a_kubernetes_135_workload_cannot_be_resized() -> None:
     job = a_train(group_name="plan/workers")
     plan = a_plan("plan", entries={"workers": 4}, of=job)
     group = replace(
         plan, policy=Policy.GANG, quorum=4, entry=WorkloadEntry("plan", "workers"), templates=()
     )
-    assert AdviceKind.SIZE not in [one.change for one in advise_job(job, group, minor=V135)]
+    assert AdviceKind.SIZE not in [item.change for item in advise_job(job, group, minor=V135)]
 
 
 def test_a_quorum_that_is_not_the_size_is_not_lowered_with_it() -> None:
-    """Somebody changed the PodGroup itself: nothing tells what its controller makes of it."""
+    """A user changed the PodGroup itself, so the reaction of its controller is unknown."""
     job = a_train(gang_request=LEFT_OPEN)
     result = advise_job(job, a_group("g", quorum=3, of=job))
-    assert [one.change for one in result] == [AdviceKind.QUORUM]
+    assert [item.change for item in result] == [AdviceKind.QUORUM]
 
 
 def test_a_group_that_is_not_known_is_no_group_without_a_quorum() -> None:
@@ -171,7 +171,7 @@ def test_a_group_that_is_not_known_is_no_group_without_a_quorum() -> None:
     assert advise_job(job, pods=pods_of(job, 4, group="g")) == []
 
 
-def test_a_job_that_somebody_else_keeps_is_left_alone() -> None:
+def test_a_job_with_another_manager_is_not_resized() -> None:
     job = a_train(of=a_job("launcher"))
     assert advise_job(job) == []
 
@@ -180,7 +180,7 @@ def test_a_job_that_somebody_else_keeps_is_left_alone() -> None:
 
 
 def test_a_list_of_work_keeps_its_completions() -> None:
-    """100 indexes, four at a time: what is lowered is how many run at a time."""
+    """100 indexes, four at a time: the advice lowers the number of parallel pods."""
     job = a_train(completions=100, desired=4)
     for minor in (V135, V136, V137):
         (result,) = advise_job(job, minor=minor)
@@ -190,9 +190,9 @@ def test_a_list_of_work_keeps_its_completions() -> None:
         )
 
 
-def test_also_when_some_of_it_is_done() -> None:
+def test_finished_pods_reduce_the_advised_size() -> None:
     job = a_train(completions=100, desired=34, succeeded_pods=30)
-    assert [one.count for one in advise_job(job)] == [2]
+    assert [item.count for item in advise_job(job)] == [2]
 
 
 def test_a_list_of_work_in_a_gang_too() -> None:
@@ -209,15 +209,15 @@ def test_completions_without_indexes_cannot_be_changed_and_need_not() -> None:
     ]
 
 
-def test_a_pod_with_a_node_is_not_one_of_those_that_go() -> None:
+def test_a_bound_pod_is_not_removed() -> None:
     """With two completions only the indexes 0 and 1 are left, and index 3 is the one that runs."""
     job = a_train()
     nodes = (node("a", 4, 4), node("b", 4))
-    *others, last = pods_of(job, 4)
-    assert advise_job(job, nodes=nodes, pods=[*others, replace(last, node="a")]) == []
+    *remaining, last = pods_of(job, 4)
+    assert advise_job(job, nodes=nodes, pods=[*remaining, replace(last, node="a")]) == []
     first, *rest = pods_of(job, 4)
     result = advise_job(job, nodes=nodes, pods=[replace(first, node="a"), *rest])
-    assert [one.count for one in result] == [2]
+    assert [item.count for item in result] == [2]
 
 
 # What never fits
@@ -225,14 +225,12 @@ def test_a_pod_with_a_node_is_not_one_of_those_that_go() -> None:
 
 def pool(free: int, number: int = 6) -> list[NodeInfo]:
     """So many nodes with 4 GPUs, all but some of them taken by others."""
-    return [node(f"n{at}", 4, 0 if at < free else 4) for at in range(number)]
+    return [node(f"n{index}", 4, 0 if index < free else 4) for index in range(number)]
 
 
 @pytest.mark.parametrize(("free", "now"), [(1, "1 now"), (0, "none now")])
-def test_a_job_larger_than_its_pool_is_lowered_to_what_fits_there_at_all(
-    free: int, now: str
-) -> None:
-    """Of eight pods the pool never takes more than six: that is what stands in the way."""
+def test_a_job_larger_than_its_pool_is_lowered_to_the_empty_pool(free: int, now: str) -> None:
+    """The pool never takes more than six of the eight pods, which is the cause."""
     job = a_job("train", pods=8, requests=requests(gpu="4"))
     (result,) = advise_job(job, nodes=pool(free), pods=pods_of(job, 8))
     assert result.text == (
@@ -242,7 +240,7 @@ def test_a_job_larger_than_its_pool_is_lowered_to_what_fits_there_at_all(
     assert result.count == 6
 
 
-def test_so_is_the_quorum_of_a_group() -> None:
+def test_a_group_quorum_larger_than_its_pool_is_lowered() -> None:
     job = a_job("train", pods=8, requests=requests(gpu="4"), group_name="g")
     result = advise_job(job, a_group("g", quorum=8), pool(1), pods=pods_of(job, 8, group="g"))
     assert texts(result) == [
@@ -260,20 +258,20 @@ def test_members_with_a_node_stay_in_the_size() -> None:
     """Two run on nodes of their own; of the other six places one is free."""
     job = a_job("train", pods=10, requests=requests(gpu="4"))
     pods = pods_of(job, 10)
-    there = [replace(pod, node=f"own{at}") for at, pod in enumerate(pods[:2])]
+    existing = [replace(pod, node=f"own{index}") for index, pod in enumerate(pods[:2])]
     nodes = [*pool(1), node("own0", 4, 4), node("own1", 4, 4)]
-    (result,) = advise_job(job, nodes=nodes, pods=[*there, *pods[2:]])
+    (result,) = advise_job(job, nodes=nodes, pods=[*existing, *pods[2:]])
     assert result.text.endswith("from 10 to 8: that many fit when empty, 3 now (no restart).")
 
 
-def test_a_gang_that_only_waits_is_lowered_to_what_fits_now() -> None:
+def test_a_waiting_gang_is_lowered_to_the_current_fit() -> None:
     """Six of six fit when empty: it is the room of now that stands in the way."""
     job = a_job("train", pods=6, requests=requests(gpu="4"))
     (result,) = advise_job(job, nodes=pool(2), pods=pods_of(job, 6))
     assert result.text.endswith("from 6 to 2: that many fit now (no restart).")
 
 
-def test_no_size_where_not_even_one_ever_fits() -> None:
+def test_no_size_is_advised_if_no_pod_ever_fits() -> None:
     job = a_job("train", pods=2, requests=requests(gpu="8"))
     assert advise_job(job, nodes=pool(6), pods=pods_of(job, 2)) == []
 
@@ -292,12 +290,12 @@ def advise_jobset(
     """Advice about the size of a JobSet, from its last child Job; `on` are pods with a node."""
     jobs = child_jobs(jobset, **fields)
     grouped = minor == V136
-    more: dict[str, Any] = {"needs": needs} if needs is not None else {}
+    extra: dict[str, Any] = {"needs": needs} if needs is not None else {}
     pods = [
         replace(pod, node=(on or {}).get(pod.meta.ref.name, ""))
         for job in jobs
         for pod in pods_of(
-            job, job.parallelism or 0, group=f"{job.meta.ref.name}-g" if grouped else "", **more
+            job, job.parallelism or 0, group=f"{job.meta.ref.name}-g" if grouped else "", **extra
         )
     ]
     own = jobs[-1]
@@ -324,17 +322,17 @@ def workers(jobs: int = 1, pods: int = 4) -> Any:
     return a_role("workers", jobs=jobs, pods=pods, requests=requests(gpu="4"))
 
 
-def test_a_jobset_of_one_job_is_made_smaller() -> None:
+def test_a_jobset_loses_one_job() -> None:
     """Three of four pods have a node, and there is no other; the JobSet cannot be changed."""
     jobset = a_jobset("run", workers())
     full = [node(name, 4, 4) for name in "abc"]
-    on = {f"run-workers-0-{at}": name for at, name in enumerate("abc")}
-    said = (
+    on = {f"run-workers-0-{index}": name for index, name in enumerate("abc")}
+    message = (
         "Lower the parallelism and completions of replicatedJobs[workers] of JobSet run from 4 to "
         "3: that many fit now (needs re-creating)."
     )
-    assert advise_jobset(jobset, full, on) == [said]
-    assert advise_jobset(jobset, [node(name, 4) for name in "abc"], minor=V136) == [said]
+    assert advise_jobset(jobset, full, on) == [message]
+    assert advise_jobset(jobset, [node(name, 4) for name in "abc"], minor=V136) == [message]
 
 
 def test_a_jobset_of_several_jobs_has_fewer_of_them() -> None:
@@ -342,14 +340,14 @@ def test_a_jobset_of_several_jobs_has_fewer_of_them() -> None:
     nodes = [node(name, 4) for name in "abcde"]
     assert advise_jobset(jobset, nodes, minor=V136) == []  # the last one fits by itself
     full = [node(name, 4, 4) for name in "abcd"] + [node("e", 4)]
-    on = {f"run-workers-{at // 2}-{at % 2}": name for at, name in enumerate("abcd")}
+    on = {f"run-workers-{index // 2}-{index % 2}": name for index, name in enumerate("abcd")}
     assert advise_jobset(jobset, full, on, minor=V136) == [
         "Lower the replicas of replicatedJobs[workers] of JobSet run from 3 to 2: that many fit now "
         "(needs re-creating)."
     ]
 
 
-def test_or_smaller_ones_where_not_even_one_fits() -> None:
+def test_jobs_are_reduced_if_no_whole_job_fits() -> None:
     jobset = a_jobset("run", workers(jobs=2, pods=4))
     assert advise_jobset(jobset, [node("a", 8)], minor=V136) == [
         "Lower the parallelism and completions of replicatedJobs[workers] of JobSet run from 4 to "
@@ -357,15 +355,15 @@ def test_or_smaller_ones_where_not_even_one_fits() -> None:
     ]
 
 
-def test_the_other_parts_keep_their_room() -> None:
+def test_the_other_roles_keep_their_capacity() -> None:
     """The driver is made anew as well: a whole node is no longer whole with it."""
     driver = a_role("driver", pods=1, requests=requests(gpu="1"))
     jobset = a_jobset("run", driver, workers())
     on = {"run-driver-0-0": "c"}
     nodes = [node("a", 4), node("b", 4), node("c", 1, 1)]
-    said = advise_jobset(jobset, nodes, on)
+    message = advise_jobset(jobset, nodes, on)
     # On a or b the driver would take the place of a worker, and the scheduler may put it there.
-    assert said == [
+    assert message == [
         "Lower the parallelism and completions of replicatedJobs[workers] of JobSet run from 4 to "
         "1: that many fit now (needs re-creating)."
     ]
@@ -389,17 +387,17 @@ def test_no_size_for_a_jobset_that_has_done_some_of_its_work() -> None:
     assert advise_jobset(a_jobset("run", workers()), [node("a", 4)], succeeded_pods=1) == []
 
 
-def test_no_size_for_a_jobset_whose_pods_ask_for_what_is_not_worked_out() -> None:
+def test_no_size_is_advised_for_a_jobset_with_uncomputed_constraints() -> None:
     unclear = PodConstraints(unsupported=("volumes",))
     assert advise_jobset(a_jobset("run", workers()), [node("a", 4)], needs=unclear) == []
 
 
-def test_no_size_for_a_jobset_where_nothing_fits() -> None:
+def test_no_size_is_advised_for_a_jobset_without_a_fit() -> None:
     assert advise_jobset(a_jobset("run", workers()), [node("a", 2)]) == []
 
 
-def test_a_jobset_larger_than_its_pool_has_as_many_jobs_as_fit_there_at_all() -> None:
-    """Of four Jobs of two pods each six nodes take three; two nodes are free."""
+def test_a_jobset_larger_than_its_pool_keeps_the_jobs_that_fit_when_empty() -> None:
+    """Six nodes take three of the four Jobs of two pods each. Two nodes are free."""
     jobset = a_jobset("run", workers(jobs=4, pods=2))
     pods = [pod for job in child_jobs(jobset) for pod in pods_of(job, 2, text="0/6 nodes")]
     facts = facts_of(
@@ -412,7 +410,7 @@ def test_a_jobset_larger_than_its_pool_has_as_many_jobs_as_fit_there_at_all() ->
     )
 
 
-def test_and_so_are_the_pods_of_its_only_job() -> None:
+def test_the_only_job_of_a_jobset_is_reduced_to_the_pods_that_fit_when_empty() -> None:
     assert advise_jobset(a_jobset("run", workers(pods=8)), pool(1)) == [
         "Lower the parallelism and completions of replicatedJobs[workers] of JobSet run from 8 to 6: "
         "that many fit when empty, 1 now (needs re-creating)."
@@ -431,13 +429,13 @@ def of_a_role(quorum: int | None, *, of: Owner) -> list[str]:
     return texts(advised(unit, AdviceKind.QUORUM))
 
 
-def test_a_quorum_that_the_owner_sets_is_lowered_by_making_it_anew() -> None:
+def test_a_quorum_of_the_owner_is_lowered_by_recreating_it() -> None:
     assert of_a_role(4, of=a_train()) == [
         "Lower the quorum of part pre in Job train from 4 to 2: 2 pods fit now (needs re-creating)."
     ]
 
 
-def test_a_group_that_has_another_one_by_now_is_not_set_there() -> None:
+def test_an_outdated_group_quorum_is_not_patched() -> None:
     """Near miss: the number of the owner is not the one that keeps its pods away."""
     assert of_a_role(1, of=a_train()) == []
     assert of_a_role(None, of=a_train()) == []

@@ -23,11 +23,11 @@ from gangboard.placement.totals import totals
 from tests.placement import node_assessment
 from tests.placement.making import CORDON, GPU, S, gang, node, port, shape
 
-FOUR = [node(f"n{at}") for at in range(4)]
+FOUR = [node(f"n{index}") for index in range(4)]
 
 
-def cause_and_resource(found: Assessment) -> tuple[PlacementCause, str]:
-    return found.cause, found.deciding
+def cause_and_resource(result: Assessment) -> tuple[PlacementCause, str]:
+    return result.cause, result.deciding
 
 
 def test_six_pods_of_four_devices_on_four_nodes_are_too_large() -> None:
@@ -40,7 +40,7 @@ def test_six_pods_of_four_devices_on_four_nodes_are_too_large() -> None:
 def test_four_of_them_fit() -> None:
     result = assess(gang(4, shape(gpu=4), 4), FOUR)
     assert result.cause is PlacementCause.FITS
-    assert result.now.placement == {f"n{at}": {"worker": 1} for at in range(4)}
+    assert result.now.placement == {f"n{index}": {"worker": 1} for index in range(4)}
 
 
 def test_a_quorum_that_fits_is_enough() -> None:
@@ -52,7 +52,7 @@ def test_a_quorum_that_fits_is_enough() -> None:
 
 def test_two_pods_of_three_devices_are_fragmented() -> None:
     # "total free is enough, no single node is" - only arithmetic tells fragmented from short.
-    nodes = [node(f"n{at}", used=2) for at in range(3)]
+    nodes = [node(f"n{index}", used=2) for index in range(3)]
     assert cause_and_resource(assess(gang(2, shape(gpu=3)), nodes)) == (
         PlacementCause.FRAGMENTED,
         GPU,
@@ -60,7 +60,7 @@ def test_two_pods_of_three_devices_are_fragmented() -> None:
 
 
 def test_its_twin_is_occupied() -> None:
-    nodes = [node(f"n{at}", used=3) for at in range(3)]
+    nodes = [node(f"n{index}", used=3) for index in range(3)]
     assert cause_and_resource(assess(gang(2, shape(gpu=3)), nodes)) == (
         PlacementCause.OCCUPIED,
         GPU,
@@ -75,7 +75,7 @@ def test_its_twin_is_short() -> None:
 
 
 def test_its_twin_is_too_large() -> None:
-    nodes = [node(f"n{at}", pinned=2) for at in range(3)]
+    nodes = [node(f"n{index}", pinned=2) for index in range(3)]
     assert cause_and_resource(assess(gang(2, shape(gpu=2)), nodes[:1])) == (
         PlacementCause.TOO_LARGE,
         GPU,
@@ -83,7 +83,7 @@ def test_its_twin_is_too_large() -> None:
     assert assess(gang(2, shape(gpu=2)), nodes).cause is PlacementCause.FITS
 
 
-def test_a_node_that_no_member_can_use_is_no_free_room() -> None:
+def test_an_unusable_node_has_no_free_capacity() -> None:
     nodes = [node("n0", used=3), node("n1", used=3), node("far", gpu=8, unschedulable=True)]
     assert cause_and_resource(assess(gang(2, shape(gpu=2)), nodes)) == (
         PlacementCause.OCCUPIED,
@@ -97,23 +97,23 @@ def test_no_eligible_node() -> None:
     assert assess(gang(3, shape(gpu=1)), []).cause is PlacementCause.NO_ELIGIBLE_NODE
 
 
-def test_the_quorum_asks_for_more_pods_than_there_are() -> None:
+def test_the_quorum_exceeds_the_existing_pods() -> None:
     assert assess(gang(2, shape(gpu=1), 4), FOUR).cause is PlacementCause.TOO_FEW_PODS
 
 
-def test_five_pods_apart_on_three_usable_nodes() -> None:
-    one = shape(gpu=1, anti_affinity=frozenset({S}), matched_terms=frozenset({S}))
+def test_five_separate_pods_exceed_three_usable_nodes() -> None:
+    item = shape(gpu=1, anti_affinity=frozenset({S}), matched_terms=frozenset({S}))
     tainted = node("n4", taints=(Taint("gpu", "NoSchedule"),))
-    result = assess(gang(5, one, 5), [*FOUR[:3], tainted])
+    result = assess(gang(5, item, 5), [*FOUR[:3], tainted])
     assert (result.cause, result.constraints) == (
         PlacementCause.CONSTRAINED,
         (Constraint.ANTI_AFFINITY,),
     )
     assert result.empty.answer is FitAnswer.NO
-    assert assess(gang(3, one, 3), FOUR[:3]).cause is PlacementCause.FITS
+    assert assess(gang(3, item, 3), FOUR[:3]).cause is PlacementCause.FITS
 
 
-def test_host_ports() -> None:
+def test_host_ports_constrain_the_placement() -> None:
     result = assess(gang(5, shape(gpu=1, host_ports=frozenset({port(80)}))), FOUR)
     assert (result.cause, result.constraints) == (
         PlacementCause.CONSTRAINED,
@@ -122,18 +122,18 @@ def test_host_ports() -> None:
 
 
 def test_ports_and_anti_affinity_only_together() -> None:
-    one = shape(
+    item = shape(
         gpu=1,
         host_ports=frozenset({port(80)}),
         anti_affinity=frozenset({S}),
         matched_terms=frozenset({S}),
     )
-    result = assess(gang(5, one), FOUR)
+    result = assess(gang(5, item), FOUR)
     assert result.constraints == (Constraint.HOST_PORTS, Constraint.ANTI_AFFINITY)
 
 
 def test_three_pods_of_four_devices_with_two_nodes_a_rack() -> None:
-    nodes = [node(f"n{at}", labels={"rack": "ab"[at // 2]}) for at in range(4)]
+    nodes = [node(f"n{index}", labels={"rack": "ab"[index // 2]}) for index in range(4)]
     request = gang(3, shape(gpu=4), 3, topology_keys=("rack",))
     result = assess(request, nodes)
     assert (result.cause, result.constraints) == (
@@ -154,7 +154,10 @@ def test_members_with_a_node_have_chosen_the_domain() -> None:
 
 
 def test_a_topology_that_waits() -> None:
-    nodes = [node(f"n{at}", labels={"rack": "ab"[at // 2]}, used=4 * (at % 2)) for at in range(4)]
+    nodes = [
+        node(f"n{index}", labels={"rack": "ab"[index // 2]}, used=4 * (index % 2))
+        for index in range(4)
+    ]
     result = assess(gang(2, shape(gpu=4), topology_keys=("rack",)), nodes)
     assert (result.cause, result.empty.answer) == (PlacementCause.CONSTRAINED, FitAnswer.YES)
 
@@ -176,7 +179,7 @@ def test_different_shapes_together() -> None:
     assert stuck.totals[0] == ResourceTotal("cpu", 15000, 16000, 16000)
 
 
-def test_a_driver_with_room_does_not_hide_that_workers_lack_it() -> None:
+def test_a_driver_that_fits_does_not_hide_short_workers() -> None:
     nodes = [node("g0", used=0, labels={"pool": "gpu"}), node("c0", gpu=0), node("c1", gpu=0)]
     worker = Shape("worker", {"cpu": Decimal(5)}, node_selector={"pool": "gpu"})
     driver = Shape("driver", {"cpu": Decimal(1)})
@@ -184,31 +187,31 @@ def test_a_driver_with_room_does_not_hide_that_workers_lack_it() -> None:
     assert cause_and_resource(result) == (PlacementCause.TOO_LARGE, "cpu")
 
 
-def test_what_is_not_worked_out_is_said_by_name() -> None:
-    one = shape(gpu=4, unsupported=("volume claims",))
-    result = assess(gang(4, one), FOUR)
+def test_uncomputed_constraints_are_named() -> None:
+    item = shape(gpu=4, unsupported=("volume claims",))
+    result = assess(gang(4, item), FOUR)
     assert (result.cause, result.why) == (
         PlacementCause.CANNOT_TELL,
         "not worked out: volume claims",
     )
-    # What does not fit without it does not fit with it.
-    assert assess(gang(6, one), FOUR).cause is PlacementCause.TOO_LARGE
+    # A gang that does not fit without the constraint does not fit with it.
+    assert assess(gang(6, item), FOUR).cause is PlacementCause.TOO_LARGE
     free = shape(gpu=4, undecidable=("devices of a driver",))
     assert assess(gang(6, free), FOUR).why == "not understood: devices of a driver"
 
 
-def test_what_lacks_now_is_said_even_where_the_rest_is_not_known() -> None:
-    # A training Job with a volume and too few free devices waits for devices, whatever its volume.
-    one = shape(gpu=4, unsupported=("volume claims",))
-    result = assess(gang(4, one), [node(f"n{at}", used=1) for at in range(4)])
+def test_a_current_shortage_is_reported_despite_unknown_constraints() -> None:
+    # A training Job with a volume and too few free devices waits for devices in any case.
+    item = shape(gpu=4, unsupported=("volume claims",))
+    result = assess(gang(4, item), [node(f"n{index}", used=1) for index in range(4)])
     assert cause_and_resource(result) == (PlacementCause.OCCUPIED, GPU)
     assert (result.now.answer, result.empty.answer) == (FitAnswer.NO, FitAnswer.CANNOT_TELL)
     assert result.empty.but_for == ("volume claims",)
 
 
 def test_the_resource_that_lacks_most_decides() -> None:
-    nodes = [node(f"n{at}", gpu=4) for at in range(4)]
-    # 32 of 48 cores and 16 of 48 devices are there.
+    nodes = [node(f"n{index}", gpu=4) for index in range(4)]
+    # 32 of 48 cores and 16 of 48 devices exist.
     devices = Shape("a", {"cpu": Decimal(4), GPU: Decimal(4)})
     assert cause_and_resource(assess(gang(12, devices), nodes)) == (PlacementCause.TOO_LARGE, GPU)
     # 32 of 96 cores and 16 of 24 devices.
@@ -224,12 +227,12 @@ def test_an_amount_that_could_not_be_read_is_not_zero() -> None:
     assert assess(gang(25, Shape("a", {"cpu": Decimal(1)})), nodes).cause is PlacementCause.FITS
 
 
-def test_apart_needs_a_name_of_its_own_for_each_node() -> None:
-    one = shape(gpu=1, anti_affinity=frozenset({S}), matched_terms=frozenset({S}))
+def test_one_pod_per_node_needs_a_unique_label_value() -> None:
+    item = shape(gpu=1, anti_affinity=frozenset({S}), matched_terms=frozenset({S}))
     twins = [node("n0"), node("n1", labels={"kubernetes.io/hostname": "n0"})]
     expected = "nodes do not each have their own label kubernetes.io/hostname"
-    assert assess(gang(2, one), twins).why == expected
-    # A node that none of them can go on may have the pod that keeps them off its namesake.
+    assert assess(gang(2, item), twins).why == expected
+    # An unusable node may have the pod that keeps the members off its namesake.
     cordoned = [node("n0"), replace(twins[1], taints=(CORDON,))]
     kept_out = shape(gpu=1, matched_terms=frozenset({S}))
     for judge in (assess, node_assessment.assess):
@@ -248,9 +251,9 @@ def test_work_does_not_grow_with_nodes_that_are_alike() -> None:
     driver, worker = (pod_set.shape for pod_set in mixed(1).pod_sets)
     request = PlacementRequest((PodSet(driver, 30), PodSet(worker, 61)))
     # 30 nodes for drivers, 31 for workers: one node short, which no sum and no bound shows.
-    few = check_fit(request, [node(f"n{at}") for at in range(60)], When.CURRENT, 91)
+    few = check_fit(request, [node(f"n{index}") for index in range(60)], When.CURRENT, 91)
     assert (few.answer, few.steps < 20_000) == (FitAnswer.NO, True)
-    many = check_fit(request, [node(f"n{at}") for at in range(2000)], When.CURRENT, 91)
+    many = check_fit(request, [node(f"n{index}") for index in range(2000)], When.CURRENT, 91)
     assert (many.answer, many.steps) == (FitAnswer.YES, 0)
 
 

@@ -10,8 +10,8 @@ from tests.rules.waiting_gangs import gang
 from tests.rules.waiting_gangs import pod_requests as ask
 
 
-def test_a_code_that_nothing_is_told_of_is_not_why() -> None:
-    """A new rule may ask before the sentences know its code: it finds nothing, and does not crash."""
+def test_an_unreported_code_is_no_cause() -> None:
+    """A new rule may ask before the sentences know its code. The result is empty, without a crash."""
     unit = gang(2, ask(cpu="6"), room_of(big("n0", used=4)), text=texts.GPU_SHORT)
     result = placement_reason(unit)
     assert result is not None

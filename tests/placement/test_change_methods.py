@@ -70,9 +70,9 @@ def _is_in_place(cluster: Cluster, change: AdviceKind, target: ChangedObject) ->
     return change_method(change, target, cluster.minor) is ChangeMethod.IN_PLACE
 
 
-def _with_pods(cluster: Cluster, made: Json, pods: int) -> None:
-    cluster.client.create(made)
-    _wait_for_pods(cluster, made["metadata"]["name"], pods)
+def _with_pods(cluster: Cluster, created: Json, pods: int) -> None:
+    cluster.client.create(created)
+    _wait_for_pods(cluster, created["metadata"]["name"], pods)
 
 
 def _wait_for_pods(cluster: Cluster, of: str, pods: int) -> None:
@@ -134,7 +134,7 @@ def test_the_size_of_a_list_of_work(cluster: Cluster) -> None:
     assert taken is _is_in_place(cluster, AdviceKind.SIZE, ChangedObject.JOB)
 
 
-def test_the_size_of_a_job_in_a_gang_that_nobody_asked_for(cluster: Cluster) -> None:
+def test_the_size_of_a_job_in_an_unrequested_gang(cluster: Cluster) -> None:
     if cluster.minor != V1_36:
         assert not _is_in_place(
             cluster, AdviceKind.SIZE, ChangedObject.UNASKED_GANG_JOB
@@ -238,7 +238,9 @@ def test_the_topology_of_a_group(cluster: Cluster) -> None:
     )
     stored = cluster.client.create(created)
     if cluster.minor == V1_36:
-        assert "schedulingConstraints" not in stored["spec"]  # its gate is off: nothing to drop
+        assert (
+            "schedulingConstraints" not in stored["spec"]
+        )  # its gate is off, so there is no field to drop
         return
     without = {"spec": {"schedulingConstraints": None}}
     taken = _taken(cluster, cluster.scheduling, "PodGroup", "g", without)
@@ -276,15 +278,15 @@ def test_a_taint_tolerated_by_a_jobset(cluster: Cluster) -> None:
     )
     _with_pods(cluster, created, 2)
     path = "/spec/replicatedJobs/0/template/spec/template/spec/tolerations"
-    more = [{"op": "add", "path": path, "value": [DEDICATED]}]
-    taken = _taken(cluster, JOBSET, "JobSet", "s", more)
+    extra = [{"op": "add", "path": path, "value": [DEDICATED]}]
+    taken = _taken(cluster, JOBSET, "JobSet", "s", extra)
     assert taken is _is_in_place(cluster, AdviceKind.TOLERATE, ChangedObject.MULTI_ROLE_OWNER)
 
 
 def test_a_taint_tolerated_by_a_pod(cluster: Cluster) -> None:
     created = cluster.client.create(pod("p", cluster.namespace, node_selector=NOWHERE))
-    more = {"spec": {"tolerations": [*created["spec"].get("tolerations", []), DEDICATED]}}
-    taken = _taken(cluster, "v1", "Pod", "p", more)
+    extra = {"spec": {"tolerations": [*created["spec"].get("tolerations", []), DEDICATED]}}
+    taken = _taken(cluster, "v1", "Pod", "p", extra)
     assert taken is _is_in_place(cluster, AdviceKind.TOLERATE, ChangedObject.POD)
 
 

@@ -1,4 +1,4 @@
-"""Columns say what is said node by node: for every cluster, shape and gang, however odd."""
+"""Vectorised checks equal checks node by node, for every cluster, shape and gang."""
 
 from __future__ import annotations
 
@@ -67,9 +67,9 @@ seeds = st.integers(0, 2**32).map(Random)
 """Drawing each of hundreds of small things by itself would take most of the time."""
 
 
-def random_items(random: Random, things: Sequence[Thing], often: float) -> list[Thing]:
+def random_items(random: Random, items: Sequence[Thing], often: float) -> list[Thing]:
     """One or two of the things, so often; else none."""
-    return random.sample(list(things), random.randint(1, 2)) if random.random() < often else []
+    return random.sample(list(items), random.randint(1, 2)) if random.random() < often else []
 
 
 def amount(random: Random, most: int) -> int:
@@ -86,43 +86,43 @@ def odd_load(random: Random, odd: float) -> Requested:
     )
 
 
-def merged(one: Requested, other: Requested) -> Requested:
+def merged(requested: Requested, other: Requested) -> Requested:
     amounts = {
-        key: one.amounts.get(key, 0) + other.amounts.get(key, 0)
-        for key in {**one.amounts, **other.amounts}
+        key: requested.amounts.get(key, 0) + other.amounts.get(key, 0)
+        for key in {**requested.amounts, **other.amounts}
     }
-    pods = one.pods + other.pods
-    ports = one.host_ports | other.host_ports
+    pods = requested.pods + other.pods
+    ports = requested.host_ports | other.host_ports
     return Requested(
         amounts,
         pods,
         ports,
-        {**one.anti_affinity, **other.anti_affinity},
-        {**one.matched_terms, **other.matched_terms},
+        {**requested.anti_affinity, **other.anti_affinity},
+        {**requested.matched_terms, **other.matched_terms},
     )
 
 
 def odd_nodes(random: Random) -> list[NodeInfo]:
     odd = random.choice([0.0, 0.1, 0.4])
     result = []
-    for at in range(random.choice([0, 1, 2, 3, 4, 6, 9])):
+    for index in range(random.choice([0, 1, 2, 3, 4, 6, 9])):
         labels = {"pool": random.choice("xxyz"), "rack": random.choice("ab")}
-        labels |= {"size": random.choice(["2", "4", "four"]), HOSTNAME: f"n{at}"}
+        labels |= {"size": random.choice(["2", "4", "four"]), HOSTNAME: f"n{index}"}
         for key in random_items(random, sorted(labels), odd / 2):
             labels[key] = "n0"
             if random.random() < 0.5:
                 del labels[key]
         pinned = odd_load(random, odd / 2) if random.random() < 0.5 else Requested()
-        there = {"cpu": amount(random, 12), GPU: amount(random, 8), "pods": random.randint(2, 9)}
-        for name in random_items(random, sorted(there), odd / 2):
-            del there[name]
+        existing = {"cpu": amount(random, 12), GPU: amount(random, 8), "pods": random.randint(2, 9)}
+        for name in random_items(random, sorted(existing), odd / 2):
+            del existing[name]
         result.append(
             NodeInfo(
-                f"n{at}",
+                f"n{index}",
                 labels,
                 tuple(random_items(random, TAINTS, odd)),
                 random.random() < odd / 2,
-                allocatable=there,
+                allocatable=existing,
                 now=merged(pinned, odd_load(random, odd)),
                 pinned=pinned,
                 unreadable=frozenset(random_items(random, ["cpu", GPU], odd / 3)),
@@ -179,7 +179,9 @@ KEYS: list[tuple[str, ...]] = [(), (), ("rack",), ("rack", "pool")]
 
 def odd_gang(random: Random) -> PlacementRequest:
     counts = [random.choice([0, 1, 2, 3, 5, 8]) for _ in range(random.choice([1, 1, 2, 3]))]
-    pod_sets = tuple(PodSet(odd_shape(random, f"s{at}"), count) for at, count in enumerate(counts))
+    pod_sets = tuple(
+        PodSet(odd_shape(random, f"s{index}"), count) for index, count in enumerate(counts)
+    )
     keys = random.choice(KEYS)
     chosen = tuple("ax"[: len(keys)]) if random.random() < 0.2 and keys else None
     quorum = random.randint(0, sum(counts) + 1) if random.random() < 0.4 else None
@@ -187,22 +189,22 @@ def odd_gang(random: Random) -> PlacementRequest:
 
 
 @given(seeds)
-def test_each_node_is_judged_as_when_it_is_asked_alone(random: Random) -> None:
-    nodes, one, keys = odd_nodes(random), odd_shape(random), random.choice(KEYS)
-    feasible = feasible_nodes_of(NodeSnapshot(nodes), one)
+def test_vectorised_node_checks_equal_single_checks(random: Random) -> None:
+    nodes, item, keys = odd_nodes(random), odd_shape(random), random.choice(KEYS)
+    feasible = feasible_nodes_of(NodeSnapshot(nodes), item)
     nodes = list(lifted(nodes))
     event(f"eligible: {bool(feasible.eligible(keys).any())}")
-    assert feasible.eligibility(keys) == eligibility(nodes, one, keys)
-    assert feasible.eligible(keys).tolist() == [is_eligible(node, one, keys) for node in nodes]
+    assert feasible.eligibility(keys) == eligibility(nodes, item, keys)
+    assert feasible.eligible(keys).tolist() == [is_eligible(node, item, keys) for node in nodes]
     for when in When:
-        room = shape_room(nodes, one, when)
+        room = shape_room(nodes, item, when)
         max_pods = feasible.max_pods(when).tolist()
         assert max_pods == [room.per_node.get(node.name, 0) for node in nodes]
-    hosted = [node for node in nodes if is_eligible(node, one, keys)]
-    room = shape_room(hosted, one, When.CURRENT)
+    hosted = [node for node in nodes if is_eligible(node, item, keys)]
+    room = shape_room(hosted, item, When.CURRENT)
     now, empty, open_nodes, saturated = feasible.summary(keys)
     assert now == room.total
-    assert empty == shape_room(hosted, one, When.DRAINED).total
+    assert empty == shape_room(hosted, item, When.DRAINED).total
     full = [str(room.limits[name]) for name, count in room.per_node.items() if not count]
     assert open_nodes == len(hosted) - len(full)
     assert {limit: count for limit, count, _ in saturated} == {
@@ -210,17 +212,23 @@ def test_each_node_is_judged_as_when_it_is_asked_alone(random: Random) -> None:
     }
 
 
-def is_right(found: Fit, other: Fit, request: PlacementRequest, nodes: Sequence[NodeInfo]) -> None:
-    """The same answer; a placement is checked by asking for nothing else on these nodes."""
-    assert (found.answer, found.why, found.but_for) == (other.answer, other.why, other.but_for)
-    if found.answer is not FitAnswer.YES:
+def is_right(
+    result: Fit, expected: Fit, request: PlacementRequest, nodes: Sequence[NodeInfo]
+) -> None:
+    """The same answer. A placement is checked with a request for exactly these nodes."""
+    assert (result.answer, result.why, result.but_for) == (
+        expected.answer,
+        expected.why,
+        expected.but_for,
+    )
+    if result.answer is not FitAnswer.YES:
         return
-    placed = {name: sum(one.values()) for name, one in found.placement.items()}
+    placed = {name: sum(item.values()) for name, item in result.placement.items()}
     assert sum(placed.values()) >= request.needed
-    for name, counts in found.placement.items():
-        alone = [node for node in nodes if node.name == name]
+    for name, counts in result.placement.items():
+        single_node = [node for node in nodes if node.name == name]
         pod_sets = tuple(
-            # Near what it is, and how it is spread, other nodes tell.
+            # Pod affinity and spread depend on other nodes.
             PodSet(
                 replace(pod_set.shape, pod_affinity=None, spreads=()), counts[pod_set.shape.name]
             )
@@ -229,9 +237,9 @@ def is_right(found: Fit, other: Fit, request: PlacementRequest, nodes: Sequence[
         )
         when = When.CURRENT
         requested = PlacementRequest(pod_sets)
-        if node_by_node.fits(requested, alone, when, placed[name]).answer is FitAnswer.NO:
+        if node_by_node.fits(requested, single_node, when, placed[name]).answer is FitAnswer.NO:
             when = When.DRAINED
-        again = node_by_node.fits(requested, alone, when, placed[name])
+        again = node_by_node.fits(requested, single_node, when, placed[name])
         assert again.answer is FitAnswer.YES
 
 
@@ -240,8 +248,8 @@ def test_a_gang_is_judged_as_node_by_node(random: Random) -> None:
     request, nodes = odd_gang(random), odd_nodes(random)
     result, other = assess(request, nodes), node_assessment.assess(request, nodes)
     event(result.cause)
-    for one in ("cause", "deciding", "constraints", "why", "totals"):
-        assert getattr(result, one) == getattr(other, one), one
+    for item in ("cause", "deciding", "constraints", "why", "totals"):
+        assert getattr(result, item) == getattr(other, item), item
     if PlacementCause.CANNOT_TELL is not result.cause:
         is_right(result.now, other.now, request, nodes)
         is_right(result.empty, other.empty, request, nodes)
@@ -249,19 +257,19 @@ def test_a_gang_is_judged_as_node_by_node(random: Random) -> None:
 
 @given(seeds)
 def test_a_changed_snapshot_is_a_snapshot_of_the_changed_nodes(random: Random) -> None:
-    nodes, others = odd_nodes(random), odd_nodes(random)
-    one, keys = odd_shape(random), random.choice(KEYS)
+    nodes, rest = odd_nodes(random), odd_nodes(random)
+    item, keys = odd_shape(random), random.choice(KEYS)
     snapshot = NodeSnapshot(nodes)
-    feasible_nodes_of(snapshot, one).summary(
+    feasible_nodes_of(snapshot, item).summary(
         keys
-    )  # its columns are there and must not be taken as they are
-    instead = {node.name: node for node in others[1:]}
+    )  # its columns exist and must not be reused unchanged
+    instead = {node.name: node for node in rest[1:]}
     changed = [instead.get(node.name, node) for node in nodes]
-    patched = feasible_nodes_of(snapshot.changed(instead), one)
-    assert patched.eligibility(keys) == eligibility(lifted(changed), one, keys)
-    assert patched.summary(keys) == feasible_nodes_of(NodeSnapshot(changed), one).summary(keys)
-    assert feasible_nodes_of(snapshot, one).eligibility(keys) == eligibility(
-        lifted(nodes), one, keys
+    patched = feasible_nodes_of(snapshot.changed(instead), item)
+    assert patched.eligibility(keys) == eligibility(lifted(changed), item, keys)
+    assert patched.summary(keys) == feasible_nodes_of(NodeSnapshot(changed), item).summary(keys)
+    assert feasible_nodes_of(snapshot, item).eligibility(keys) == eligibility(
+        lifted(nodes), item, keys
     )
 
 
@@ -273,21 +281,23 @@ def crowd(random: Random) -> tuple[PlacementRequest, list[NodeInfo]]:
     pod_sets = tuple(
         PodSet(
             Shape(
-                f"s{at}",
+                f"s{index}",
                 {"cpu": Decimal(cpu), GPU: Decimal(gpu)},
                 anti_affinity=frozenset({S}) if random.random() < 0.2 else frozenset(),
                 matched_terms=frozenset({S}) if random.random() < 0.2 else frozenset(),
             ),
             random.randint(1, 9),
         )
-        for at, (cpu, gpu) in enumerate(requested)
+        for index, (cpu, gpu) in enumerate(requested)
     )
     sizes = [(random.randint(2, 8), random.randint(0, 8)) for _ in range(random.randint(1, 4))]
     nodes = [
         NodeInfo(
-            f"n{at}", {HOSTNAME: f"n{at}"}, allocatable={"cpu": 1000 * cpu, GPU: gpu, "pods": 9}
+            f"n{index}",
+            {HOSTNAME: f"n{index}"},
+            allocatable={"cpu": 1000 * cpu, GPU: gpu, "pods": 9},
         )
-        for at, (cpu, gpu) in enumerate(sizes * random.randint(1, 3))
+        for index, (cpu, gpu) in enumerate(sizes * random.randint(1, 3))
     ]
     return PlacementRequest(pod_sets), nodes
 
@@ -303,31 +313,38 @@ def test_members_in_each_others_way_are_placed_when_they_can_be(random: Random) 
             plain = node_by_node.fits(request, nodes, When.CURRENT, target, steps=3_000_000)
             assert result.answer is plain.answer
         if result.answer is FitAnswer.YES:
-            assert sum(sum(one.values()) for one in result.placement.values()) >= target
+            assert sum(sum(item.values()) for item in result.placement.values()) >= target
             for name, counts in result.placement.items():
                 shapes = {pod_set.shape.name: pod_set for pod_set in request.pod_sets}
-                on_it = next(one for one in nodes if one.name == name)
+                on_it = next(item for item in nodes if item.name == name)
                 for resource, unit in (("cpu", 1000), (GPU, 1)):
                     used = sum(
-                        int(shapes[one].shape.requests[resource] * unit) * count
-                        for one, count in counts.items()
+                        int(shapes[item].shape.requests[resource] * unit) * count
+                        for item, count in counts.items()
                     )
                     assert used <= on_it.allocatable[resource]
-                here = [shapes[one].shape for one, count in counts.items() for _ in range(count)]
+                here = [shapes[item].shape for item, count in counts.items() for _ in range(count)]
                 assert not any(
-                    one.anti_affinity & other.matched_terms for one, other in permutations(here, 2)
+                    item.anti_affinity & other.matched_terms
+                    for item, other in permutations(here, 2)
                 )
-            placed = [sum(one.get(at, 0) for one in result.placement.values()) for at in shapes]
+            placed = [
+                sum(item.get(index, 0) for item in result.placement.values()) for index in shapes
+            ]
             counted = [pod_set.count for pod_set in request.pod_sets]
-            assert all(one <= count for one, count in zip(placed, counted, strict=True))
+            assert all(item <= count for item, count in zip(placed, counted, strict=True))
     # Once it is NO it stays NO.
     assert answers == sorted(answers, key=[FitAnswer.YES, FitAnswer.NO].index)
 
 
 def test_a_snapshot_is_its_nodes_in_order() -> None:
     snapshot = NodeSnapshot([node("b"), node("a")])
-    assert [one.name for one in snapshot] == ["a", "b"]
-    assert (len(snapshot), snapshot[1].name, [one.name for one in snapshot[:1]]) == (2, "b", ["a"])
+    assert [item.name for item in snapshot] == ["a", "b"]
+    assert (len(snapshot), snapshot[1].name, [item.name for item in snapshot[:1]]) == (
+        2,
+        "b",
+        ["a"],
+    )
     assert snapshot.changed({"c": node("c")}) is snapshot
 
 
@@ -339,46 +356,48 @@ def test_amounts_beyond_64_bits_stay_exact(
 ) -> None:
     # 2^70 bytes and one more are free on each node: each takes one pod of 2^70, not two.
     bytes_ = {"memory": 2**70 + 1, "pods": 9}
-    nodes = [NodeInfo(f"n{at}", allocatable=bytes_) for at in range(3)]
-    one = Shape("s", {"memory": Decimal(2**70)})
-    assert fit(gang(3, one), nodes, When.CURRENT, 3).answer is FitAnswer.YES
-    assert fit(gang(4, one), nodes, When.CURRENT, 4).answer is FitAnswer.NO
-    assert sums(gang(4, one).pod_sets, 4, nodes)[0].free == 3 * 2**70 + 3
+    nodes = [NodeInfo(f"n{index}", allocatable=bytes_) for index in range(3)]
+    item = Shape("s", {"memory": Decimal(2**70)})
+    assert fit(gang(3, item), nodes, When.CURRENT, 3).answer is FitAnswer.YES
+    assert fit(gang(4, item), nodes, When.CURRENT, 4).answer is FitAnswer.NO
+    assert sums(gang(4, item).pod_sets, 4, nodes)[0].free == 3 * 2**70 + 3
     small = Shape("s", {"memory": Decimal(1)})
     assert fit(gang(27, small), nodes, When.CURRENT, 27).answer is FitAnswer.YES
 
 
 def test_sums_beyond_64_bits_stay_exact() -> None:
-    nodes = [NodeInfo(f"n{at}", allocatable={"memory": 2**62, "pods": 9}) for at in range(4)]
-    one = Shape("s", {"memory": Decimal(2**60)})
-    assert totals(gang(9, one).pod_sets, 9, nodes)[0].free == 2**64
-    assert check_fit(gang(16, one), nodes, When.CURRENT, 16).answer is FitAnswer.YES
-    assert check_fit(gang(17, one), nodes, When.CURRENT, 17).answer is FitAnswer.NO
+    nodes = [NodeInfo(f"n{index}", allocatable={"memory": 2**62, "pods": 9}) for index in range(4)]
+    item = Shape("s", {"memory": Decimal(2**60)})
+    assert totals(gang(9, item).pod_sets, 9, nodes)[0].free == 2**64
+    assert check_fit(gang(16, item), nodes, When.CURRENT, 16).answer is FitAnswer.YES
+    assert check_fit(gang(17, item), nodes, When.CURRENT, 17).answer is FitAnswer.NO
 
 
 def test_drivers_and_workers_on_a_thousand_different_nodes() -> None:
-    # A node takes one driver or two workers, whatever its free memory: 400 drivers and 1200
-    # workers need all 1000 nodes, one pod more of either does not fit.
+    # A node takes one driver or two workers, for any amount of memory. 400 drivers and 1200 workers
+    # need all 1000 nodes, and one pod more does not fit.
     nodes = [
-        replace(one, allocatable={**one.allocatable, "memory": 10**9 + at})
-        for at, one in enumerate(node(f"n{at:04}") for at in range(1000))
+        replace(item, allocatable={**item.allocatable, "memory": 10**9 + position})
+        for position, item in enumerate(node(f"n{index:04}") for index in range(1000))
     ]
     driver = Shape("driver", {"cpu": Decimal(6), "memory": Decimal(1000)})
     worker = Shape("worker", {"cpu": Decimal(3), GPU: Decimal(2), "memory": Decimal(1000)})
 
-    def asked(drivers: int, workers: int) -> FitAnswer:
+    def answer_for(drivers: int, workers: int) -> FitAnswer:
         request = PlacementRequest((PodSet(driver, drivers), PodSet(worker, workers)))
         return check_fit(request, nodes, When.CURRENT, request.size).answer
 
-    assert asked(400, 1200) is FitAnswer.YES
-    assert asked(401, 1200) is FitAnswer.NO
-    assert asked(400, 1201) is FitAnswer.NO
+    assert answer_for(400, 1200) is FitAnswer.YES
+    assert answer_for(401, 1200) is FitAnswer.NO
+    assert answer_for(400, 1201) is FitAnswer.NO
 
 
-def test_nodes_of_one_rack_only() -> None:
+def test_topology_restricts_the_nodes_to_a_rack() -> None:
     # Rack b has room for four pods of two devices, a and c for two each.
-    nodes = [node(f"{rack}{at}", labels={"rack": rack}) for rack in "abc" for at in range(2)]
-    nodes = [replace(one, now=Requested({GPU: 2})) if one.name[0] in "ac" else one for one in nodes]
+    nodes = [node(f"{rack}{index}", labels={"rack": rack}) for rack in "abc" for index in range(2)]
+    nodes = [
+        replace(item, now=Requested({GPU: 2})) if item.name[0] in "ac" else item for item in nodes
+    ]
     two = shape(gpu=2)
     result = check_fit(gang(4, two, topology_keys=("rack",)), nodes, When.CURRENT, 4)
     assert result.placement == {"b0": {"worker": 2}, "b1": {"worker": 2}}

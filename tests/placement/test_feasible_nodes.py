@@ -58,7 +58,7 @@ def test_the_owner_comes_first_for_people() -> None:
     assert result.excluded == {Filter.SELECTOR: ExcludedNodes(5, ("n1", "n2", "n3"))}
 
 
-def test_first_filters() -> None:
+def test_the_first_matching_filter_excludes_a_node() -> None:
     nodes = [
         node("bare", gpu=0, taints=(Taint("gpu", "NoSchedule"),)),
         node("small", gpu=1, unschedulable=True),
@@ -73,7 +73,7 @@ def test_first_filters() -> None:
     ]
     result = eligibility(nodes, shape(gpu=2))
     assert result.eligible == ("soft", "used")
-    assert {one: excluded.examples for one, excluded in result.excluded.items()} == {
+    assert {item: excluded.examples for item, excluded in result.excluded.items()} == {
         Filter.MISSING_RESOURCE: ("bare",),
         Filter.TOO_SMALL: ("small", "staying"),
         Filter.UNSAID: ("blank",),
@@ -82,10 +82,10 @@ def test_first_filters() -> None:
         Filter.TAINT: ("taint",),
         Filter.UNREADABLE: ("malformed",),
     }
-    assert list(result.excluded) == [one for one in Filter if one in result.excluded]
+    assert list(result.excluded) == [item for item in Filter if item in result.excluded]
 
 
-def test_a_resource_nobody_has() -> None:
+def test_a_resource_absent_on_all_nodes() -> None:
     result = eligibility([node("n1")], Shape("a", {"amd.com/gpu": Decimal(1)}))
     assert result.excluded == {
         Filter.MISSING_RESOURCE: ExcludedNodes(1, ("n1",), (("amd.com/gpu", 1),))
@@ -107,7 +107,7 @@ def test_order_of_nodes_does_not_matter() -> None:
     )
 
 
-def test_room_now_and_on_empty_nodes() -> None:
+def test_current_and_empty_capacity() -> None:
     nodes = [node("n1", used=3), node("n2", pinned=2), node("n3", unschedulable=True)]
     now = shape_room(nodes, shape(gpu=1), When.CURRENT)
     assert (now.total, now.per_node) == (3, {"n1": 1, "n2": 2})
@@ -115,14 +115,14 @@ def test_room_now_and_on_empty_nodes() -> None:
     assert shape_room(nodes, shape(gpu=1), When.DRAINED).per_node == {"n1": 4, "n2": 2}
 
 
-def test_an_overfull_node_has_no_room_but_takes_what_asks_for_nothing() -> None:
+def test_an_overcommitted_node_accepts_only_pods_without_requests() -> None:
     full = NodeInfo("n1", allocatable={"cpu": 1000, "pods": 3}, now=Requested({"cpu": 1200}, 1))
     assert shape_room([full], Shape("a", {"cpu": Decimal("0.1")}), When.CURRENT).total == 0
     assert shape_room([full], Shape("a"), When.CURRENT).total == 2
     assert shape_room([full], Shape("a"), When.CURRENT).limits == {"n1": "pods"}
 
 
-def test_ports_and_anti_affinity_allow_one_per_node() -> None:
+def test_ports_and_anti_affinity_allow_one_pod_per_node() -> None:
     nodes = [
         node("n1"),
         NodeInfo(

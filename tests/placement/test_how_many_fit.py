@@ -20,7 +20,7 @@ MOUNTS = PodConstraints(unsupported=("volumes",))
 RACKED = replace(ZONED, name="/app=db by rack", topology_key="rack")
 
 
-def test_of_a_quorum_all_that_wait_are_counted() -> None:
+def test_all_waiting_pods_count_to_a_quorum() -> None:
     """Three nodes of four are free, the last has one left."""
     room = room_of(*(node(f"n{index}") for index in range(3)), node("n3", used=3))
     assert told(SHORT, gang(6, asks(4), room, quorum=4)) == (
@@ -28,7 +28,7 @@ def test_of_a_quorum_all_that_wait_are_counted() -> None:
     )
 
 
-def test_without_places_for_pods_too() -> None:
+def test_pod_slots_limit_the_fit() -> None:
     """One place on a node, two on another, where there are cores for one pod."""
     one = replace(big("a"), now=Requested({"cpu": 0}, 7))
     two = replace(big("b"), now=Requested({"cpu": 6000}, 6))
@@ -38,7 +38,7 @@ def test_without_places_for_pods_too() -> None:
     )
 
 
-def test_where_none_fits_that_is_said_already() -> None:
+def test_a_gang_with_no_fit_gets_no_additional_count() -> None:
     nodes = [node(f"n{index}", used=3) for index in range(4)]
     assert told(SHORT, gang(2, asks(4), room_of(*nodes))).endswith(
         ", but no node has enough for one."
@@ -51,14 +51,14 @@ def test_where_none_fits_that_is_said_already() -> None:
     )
 
 
-def test_one_pod_fits_or_does_not() -> None:
+def test_a_single_pod_has_no_partial_fit() -> None:
     assert told(SHORT, gang(1, asks(4), room_of(node("n0", used=1)))) == (
         "1 pod needs 4 GPUs, and 3 are free on the only usable node."
     )
 
 
-def test_of_several_shapes_the_sentence_is_about_one() -> None:
-    """One of the two workers fits; the driver, too, on other nodes."""
+def test_the_sentence_is_about_a_single_shape() -> None:
+    """One of the two workers fits. The driver fits on other nodes."""
     room = room_of(
         node("g0", labels={"pool": "gpu"}),
         node("g1", used=4, labels={"pool": "gpu"}),
@@ -75,7 +75,7 @@ def test_of_several_shapes_the_sentence_is_about_one() -> None:
     )
 
 
-def test_what_is_not_worked_out_can_take_nodes_away() -> None:
+def test_uncomputed_constraints_can_exclude_nodes() -> None:
     """Volumes may be out of reach of nodes that have room."""
     half = room_of(node("n0"), node("n1", used=2))
     assert told(SHORT, gang(2, asks(4), half, needs=MOUNTS)).endswith(": at most 1 of 2 fits.")
@@ -89,7 +89,7 @@ def test_what_is_not_worked_out_can_take_nodes_away() -> None:
     )
 
 
-def test_in_one_rack_there_may_be_fewer() -> None:
+def test_a_rack_limits_the_fit() -> None:
     """Four nodes take one each; two of them are in each rack."""
     nodes = [node(f"n{index}", labels={"rack": f"r{index % 2}"}) for index in range(4)]
     assert told(LARGE, gang(5, asks(4), room_of(*nodes), keys=("rack",))).endswith(
@@ -97,7 +97,7 @@ def test_in_one_rack_there_may_be_fewer() -> None:
     )
 
 
-def test_apart_by_zone_each_takes_one() -> None:
+def test_anti_affinity_by_zone_allows_one_pod_per_zone() -> None:
     """Two zones of two nodes, and room for one pod on each."""
     zones = [in_zone(zone, big(f"{zone}{index}")) for zone in "ab" for index in range(2)]
     like: dict[str, Any] = {
@@ -112,6 +112,6 @@ def test_apart_by_zone_each_takes_one() -> None:
     )
     # By two labels it is not worked out: how many have room is all that is known.
     both = PodConstraints(anti_affinity=(ZONED, RACKED))
-    racks = room_of(*(replace(one, labels={**one.labels, "rack": "r"}) for one in zones))
+    racks = room_of(*(replace(zone, labels={**zone.labels, "rack": "r"}) for zone in zones))
     unit = gang(5, asks(cpu="6"), racks, needs=both, **like)
     assert "but at most 4 of 5 fit on the 4 usable nodes even when empty" in told(LARGE, unit)

@@ -15,10 +15,10 @@ from tests.placement.making import CORDON, node, port, shape
 LABELLED = node("n1", labels={"pool": "a", "rank": "5", "empty": ""})
 
 
-def is_selected(one: NodeInfo, asked: Shape) -> bool:
+def is_selected(info: NodeInfo, requested: Shape) -> bool:
     """Whether the columns and the oracle select the node."""
-    result = bool(feasible_nodes_of(NodeSnapshot([one]), asked).eligible()[0])
-    assert result == single_node.is_selected(one, asked)
+    result = bool(feasible_nodes_of(NodeSnapshot([info]), requested).eligible()[0])
+    assert result == single_node.is_selected(info, requested)
     return result
 
 
@@ -49,19 +49,21 @@ def is_selected(one: NodeInfo, asked: Shape) -> bool:
         ("absent", "Lt", ("1",), False),
     ],
 )
-def test_expressions(key: str, operator: str, values: tuple[str, ...], expected: bool) -> None:
+def test_match_expressions_select_nodes(
+    key: str, operator: str, values: tuple[str, ...], expected: bool
+) -> None:
     affinity = (Term((Requirement(key, operator, values),)),)
     assert is_selected(LABELLED, shape(affinity=affinity)) is expected
 
 
-def test_terms_are_alternatives_and_what_is_in_them_is_not() -> None:
+def test_terms_are_alternatives_of_conjunctions() -> None:
     a = Requirement("pool", "In", ("a",))
     b = Requirement("pool", "In", ("b",))
     assert is_selected(LABELLED, shape(affinity=(Term((b,)), Term((a,)))))
     assert not is_selected(LABELLED, shape(affinity=(Term((a, b)),)))
 
 
-def test_a_term_with_nothing_in_it_matches_no_node() -> None:
+def test_an_empty_term_matches_no_node() -> None:
     assert not is_selected(LABELLED, shape(affinity=(Term(),)))
     assert not is_selected(LABELLED, shape(affinity=()))
     assert is_selected(LABELLED, shape(affinity=None))
@@ -100,7 +102,7 @@ GPU_TAINT = Taint("gpu", "NoSchedule", "yes")
         (Toleration("gpu", "Gt", "1"), False),
     ],
 )
-def test_tolerations(toleration: Toleration, expected: bool) -> None:
+def test_tolerations_match_taints(toleration: Toleration, expected: bool) -> None:
     assert tolerates(toleration, GPU_TAINT) is expected
 
 
@@ -113,15 +115,15 @@ def test_which_effects_keep_a_pod_away(effect: str, keeps_away: bool) -> None:
     assert bool(untolerated(tainted, shape())) is keeps_away
 
 
-def test_a_cordon_counts_with_its_taint_and_before_it_is_there() -> None:
-    for one in (
+def test_a_cordon_counts_with_and_without_its_taint() -> None:
+    for item in (
         node("n1", unschedulable=True),
         node("n1", unschedulable=True, taints=(CORDON,)),
         node("n1", taints=(CORDON,)),
     ):
-        assert untolerated(one, shape()) == [CORDON]
+        assert untolerated(item, shape()) == [CORDON]
         tolerant = shape(tolerations=(Toleration(CORDON.key, "Exists", "", "NoSchedule"),))
-        assert untolerated(one, tolerant) == []
+        assert untolerated(item, tolerant) == []
 
 
 @pytest.mark.parametrize(
@@ -136,12 +138,12 @@ def test_a_cordon_counts_with_its_taint_and_before_it_is_there() -> None:
         (port(80, address="10.0.0.1"), port(80), True),
     ],
 )
-def test_host_ports(one: HostPort, other: HostPort, expected: bool) -> None:
+def test_host_ports_clash_symmetrically(one: HostPort, other: HostPort, expected: bool) -> None:
     assert ports_clash([one], [other]) is expected
     assert ports_clash([other], [one]) is expected
 
 
-def test_what_is_not_understood_has_a_name() -> None:
+def test_unsupported_operators_are_named() -> None:
     assert undecidable(shape(tolerations=(Toleration("rank", "Gt", "5"),))) == [
         "the toleration operator Gt"
     ]

@@ -1,4 +1,4 @@
-"""What one node says to a pod, and accelerators that nobody can use."""
+"""The answer of one node to a pod, and accelerators that no pod can use."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ GPU = "nvidia.com/gpu"
 ROOM = {GPU: 8, "cpu": 64_000, "memory": 2**40, "pods": 110}
 
 
-def answer(pod: Pod, *there: Pod, **node: Any) -> NodeFit:
-    requested = NodeFitCheck(a_node("n0", allocatable=ROOM, **node), there, (pod,))
+def answer(pod: Pod, *existing: Pod, **node: Any) -> NodeFit:
+    requested = NodeFitCheck(a_node("n0", allocatable=ROOM, **node), existing, (pod,))
     (shape,) = requested.shapes_of((pod,))
     return requested.check(shape)
 
@@ -36,11 +36,11 @@ def runs(gpu: str, cpu: str = "1", **fields: Any) -> Pod:
     return a_pod("runs-0", on="n0", requests=requests(gpu=gpu, cpu=cpu), **fields)
 
 
-def test_as_many_fit_as_there_is_room_for() -> None:
+def test_pods_fit_up_to_the_free_amount() -> None:
     assert answer(wants("2"), runs("3")) == NodeFit(pods=2)
 
 
-def test_what_is_used_up_is_named_with_what_is_left() -> None:
+def test_the_exhausted_resource_is_named_with_its_remainder() -> None:
     assert answer(wants("4"), runs("5")) == NodeFit(limit=GPU, requested=4, available=3)
 
 
@@ -49,13 +49,13 @@ def test_pods_that_stay_make_a_node_too_small_for_ever() -> None:
     assert result == NodeFit(filter=Filter.TOO_SMALL, detail=GPU, requested=4, available=3)
 
 
-def test_nothing_but_a_cordon_keeps_it_out() -> None:
+def test_a_cordon_is_the_only_obstacle() -> None:
     cordon = Taint("node.kubernetes.io/unschedulable", effect="NoSchedule")
     result = answer(wants("8"), unschedulable=True, taints=(cordon,))
     assert result == NodeFit(pods=1, cordoned=True)
 
 
-def test_a_cordon_is_not_the_reason_where_there_is_another() -> None:
+def test_a_cordon_is_not_the_cause_if_there_is_another() -> None:
     result = answer(wants("8"), runs("1"), unschedulable=True)
     assert (result.limit, result.available) == (GPU, 7)
     other = answer(
@@ -77,14 +77,14 @@ def test_a_host_port_that_a_pod_has_is_taken() -> None:
 
 def test_a_pod_on_the_node_keeps_others_out_of_its_zone() -> None:
     away = replace(R, topology_key="zone")
-    there = runs("1", needs=PodConstraints(anti_affinity=(away,)))
+    existing = runs("1", needs=PodConstraints(anti_affinity=(away,)))
     result = answer(
-        wants("1", labels={"app": "r"}, namespace="team-a"), there, labels={"zone": "a"}
+        wants("1", labels={"app": "r"}, namespace="team-a"), existing, labels={"zone": "a"}
     )
     assert (result.pods, result.limit) == (0, "required anti-affinity")
 
 
-def test_pods_that_ask_the_same_are_one_shape() -> None:
+def test_pods_with_equal_requests_are_one_shape() -> None:
     pods = [a_pod(f"w-{number}", requests=requests(gpu="2")) for number in range(3)]
     requested = NodeFitCheck(a_node(allocatable=ROOM), (), pods)
     assert len(requested.shapes_of([*pods, wants("1")])) == 2
@@ -94,7 +94,7 @@ def amounts(**parts: str) -> dict[str, Decimal]:
     return requests(**parts)
 
 
-def test_accelerators_are_stranded_where_cpu_is_gone() -> None:
+def test_accelerators_without_free_cpu_are_stranded() -> None:
     remaining = amounts(gpu="4", cpu="2", memory="1000")
     kinds = [amounts(gpu="1", cpu="8"), amounts(gpu="4", cpu="16", memory="2000")]
     assert find_stranded_accelerators(remaining, kinds) == (
@@ -102,7 +102,7 @@ def test_accelerators_are_stranded_where_cpu_is_gone() -> None:
     )
 
 
-def test_one_kind_that_could_use_them_is_enough() -> None:
+def test_accelerators_usable_by_one_shape_are_not_stranded() -> None:
     remaining = amounts(gpu="4", cpu="2", memory="1000")
     assert (
         find_stranded_accelerators(
@@ -112,7 +112,7 @@ def test_one_kind_that_could_use_them_is_enough() -> None:
     )
 
 
-def test_too_few_for_every_kind_is_not_stranded_and_nobody_to_ask_says_nothing() -> None:
+def test_accelerators_too_few_for_every_shape_are_not_stranded() -> None:
     remaining = amounts(gpu="4", cpu="2")
     assert find_stranded_accelerators(remaining, [amounts(gpu="8", cpu="64")]) == ()
     assert find_stranded_accelerators(remaining, []) == ()

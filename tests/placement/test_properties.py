@@ -1,4 +1,4 @@
-"""Agreement with trying everything, and what must hold for every cluster and gang."""
+"""Agreement with an exhaustive search, and invariants of every cluster and gang."""
 
 from __future__ import annotations
 
@@ -38,16 +38,16 @@ def loads(draw: st.DrawFn) -> Requested:
     )
 
 
-def merged(one: Requested, other: Requested) -> Requested:
-    amounts = {key: one.amounts[key] + other.amounts[key] for key in one.amounts}
-    pods = one.pods + other.pods
-    ports = one.host_ports | other.host_ports
+def merged(requested: Requested, other: Requested) -> Requested:
+    amounts = {key: requested.amounts[key] + other.amounts[key] for key in requested.amounts}
+    pods = requested.pods + other.pods
+    ports = requested.host_ports | other.host_ports
     return Requested(
         amounts,
         pods,
         ports,
-        {**one.anti_affinity, **other.anti_affinity},
-        {**one.matched_terms, **other.matched_terms},
+        {**requested.anti_affinity, **other.anti_affinity},
+        {**requested.matched_terms, **other.matched_terms},
     )
 
 
@@ -92,14 +92,14 @@ def shapes(draw: st.DrawFn, name: str) -> Shape:
 @st.composite
 def gangs(draw: st.DrawFn) -> PlacementRequest:
     counts = draw(st.sampled_from([(1,), (3,), (5,), (1, 2), (2, 3), (1, 4), (1, 2, 2)]))
-    pod_sets = tuple(PodSet(draw(shapes(f"s{at}")), count) for at, count in enumerate(counts))
+    pod_sets = tuple(PodSet(draw(shapes(f"s{index}")), count) for index, count in enumerate(counts))
     quorum = draw(st.one_of(st.none(), st.integers(1, sum(counts))))
     return PlacementRequest(pod_sets, quorum, ("rack",) if draw(st.integers(0, 3)) == 3 else ())
 
 
 @st.composite
 def clusters(draw: st.DrawFn) -> list[NodeInfo]:
-    nodes = [draw(rooms(f"n{at}")) for at in range(draw(st.integers(1, 3)))]
+    nodes = [draw(rooms(f"n{index}")) for index in range(draw(st.integers(1, 3)))]
     if draw(st.booleans()):
         twin = nodes[0]
         nodes[-1] = replace(twin, name="twin", labels={**twin.labels, HOSTNAME: "twin"})
@@ -115,7 +115,7 @@ def test_agrees_with_trying_everything(
     for target in range(1, request.size + 1):
         result = check_fit(request, nodes, when, target)
         if is_anti_affinity_unsupported(request):
-            # What the members' own rules take away is not worked out: no placement is promised.
+            # The members' own rules are not computed, so no placement is promised.
             assert result.answer is not FitAnswer.YES
             assert result.answer is not FitAnswer.NO or most < target
             continue
@@ -135,24 +135,24 @@ def tight(draw: st.DrawFn) -> tuple[PlacementRequest, list[NodeInfo]]:
     pod_sets = tuple(
         PodSet(
             Shape(
-                f"s{at}",
+                f"s{index}",
                 {"cpu": Decimal(draw(st.integers(1, 3))), "gpu": Decimal(draw(st.integers(0, 3)))},
                 anti_affinity=draw(st.sampled_from([*ANTI_AFFINITY[:1] * 4, *ANTI_AFFINITY[:3]])),
                 matched_terms=draw(st.sampled_from([*ANTI_AFFINITY[:1] * 2, *ANTI_AFFINITY[:3]])),
             ),
             count,
         )
-        for at, count in enumerate(counts)
+        for index, count in enumerate(counts)
     )
     of = {
-        resource: sum(int(one.shape.requests[resource]) * one.count for one in pod_sets)
+        resource: sum(int(pod_set.shape.requests[resource]) * pod_set.count for pod_set in pod_sets)
         for resource in ("cpu", "gpu")
     }
     share = draw(st.integers(2, 3))
     nodes = [
         NodeInfo(
-            f"n{at}",
-            {HOSTNAME: f"n{at}", "pool": "x", "rack": "a"},
+            f"n{index}",
+            {HOSTNAME: f"n{index}", "pool": "x", "rack": "a"},
             allocatable={
                 "cpu": 1000 * (of["cpu"] // share + draw(st.integers(0, 1))),
                 "gpu": of["gpu"] // share + draw(st.integers(0, 1)),
@@ -161,13 +161,13 @@ def tight(draw: st.DrawFn) -> tuple[PlacementRequest, list[NodeInfo]]:
             now=Requested({"cpu": 0, "gpu": 0}),
             pinned=Requested({"cpu": 0, "gpu": 0}),
         )
-        for at in range(share)
+        for index in range(share)
     ]
     return PlacementRequest(pod_sets), nodes
 
 
 @given(tight())
-def test_the_search_alone_is_exact(case: tuple[PlacementRequest, list[NodeInfo]]) -> None:
+def test_the_search_is_exact(case: tuple[PlacementRequest, list[NodeInfo]]) -> None:
     request, nodes = case
     most = reference(request, nodes, When.CURRENT)
     event(f"all fit: {most == request.size}")
@@ -177,7 +177,7 @@ def test_the_search_alone_is_exact(case: tuple[PlacementRequest, list[NodeInfo]]
         assert answer is (FitAnswer.YES if most >= target else FitAnswer.NO)
         assert check_fit(request, nodes, When.CURRENT, target).answer is answer
     if not most:
-        return  # nobody asks how to place none
+        return  # zero pods are never requested
     placement = {
         node: dict(zip(numbers.names, config, strict=True))
         for node, config in search(numbers, most, Budget())[1]
@@ -190,7 +190,7 @@ def test_the_search_alone_is_exact(case: tuple[PlacementRequest, list[NodeInfo]]
 def test_a_node_more_and_a_pod_less_never_hurt(
     request: PlacementRequest, nodes: list[NodeInfo], more: NodeInfo
 ) -> None:
-    # What is on it may keep members from the other nodes of its rack.
+    # Its pods may keep members from the other nodes of its rack.
     assume(R not in {*more.now.anti_affinity, *more.now.matched_terms})
     target = request.needed
     before = check_fit(request, nodes, When.CURRENT, target).answer
@@ -202,7 +202,7 @@ def test_a_node_more_and_a_pod_less_never_hurt(
 
 
 @given(gangs(), clusters(), st.booleans())
-def test_neither_order_nor_grouping_matters(
+def test_order_and_grouping_do_not_matter(
     request: PlacementRequest, nodes: list[NodeInfo], backwards: bool
 ) -> None:
     result = check_fit(request, nodes, When.CURRENT, request.needed)
@@ -216,10 +216,10 @@ def test_neither_order_nor_grouping_matters(
 
 
 @given(shapes("s"), clusters(), st.sampled_from(When))
-def test_room_of_one_shape_is_where_one_pod_more_does_not_fit(
+def test_one_pod_more_than_the_shape_capacity_does_not_fit(
     one: Shape, nodes: list[NodeInfo], when: When
 ) -> None:
-    # What others of its rack are asked is not about one node.
+    # Questions about other nodes of its rack are not about one node.
     one = replace(one, anti_affinity=one.anti_affinity - {R}, matched_terms=one.matched_terms - {R})
     room = shape_room(nodes, one, when)
     for node in nodes:
@@ -230,7 +230,7 @@ def test_room_of_one_shape_is_where_one_pod_more_does_not_fit(
 
 
 @given(gangs(), clusters())
-def test_a_cause_says_what_is_so(request: PlacementRequest, nodes: list[NodeInfo]) -> None:
+def test_a_cause_states_facts(request: PlacementRequest, nodes: list[NodeInfo]) -> None:
     result = assess(request, nodes)
     event(result.cause)
     now = reference(request, nodes, When.CURRENT) >= request.needed
@@ -239,7 +239,7 @@ def test_a_cause_says_what_is_so(request: PlacementRequest, nodes: list[NodeInfo
         now and not is_anti_affinity_unsupported(request)
     )
     if result.cause in (PlacementCause.SHORT, PlacementCause.OCCUPIED, PlacementCause.FRAGMENTED):
-        # What is not worked out may be in the way of it for ever; what lacks now lacks all the same.
+        # Uncomputed constraints may block the gang forever. The current shortage exists in any case.
         assert empty or result.empty.but_for
     if result.cause in (PlacementCause.TOO_LARGE, PlacementCause.NO_ELIGIBLE_NODE):
         assert not empty

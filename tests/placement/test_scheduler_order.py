@@ -31,18 +31,18 @@ def cpus(name: str, cores: str, **options: object) -> Shape:
 def finds_placement(
     nodes: Sequence[NodeInfo], *pod_sets: tuple[Shape, int], keys: tuple[str, ...] = ()
 ) -> bool:
-    request = PlacementRequest(tuple(PodSet(*one) for one in pod_sets), topology_keys=keys)
+    request = PlacementRequest(tuple(PodSet(*pod_set) for pod_set in pod_sets), topology_keys=keys)
     return is_found_in_scheduler_order(request, NodeSnapshot(nodes), request.size)
 
 
-def test_small_pods_that_are_spread_keep_a_large_one_out() -> None:
+def test_spread_small_pods_block_a_large_pod() -> None:
     """The real scheduler refuses it when the small are made first (tests/agreement)."""
     small, large = (cpus("small", "1"), 2), (cpus("large", "4"), 1)
     assert not finds_placement([host("a"), host("b")], small, large)
     assert finds_placement([host("a"), host("b"), host("c", 8000)], small, large)
 
 
-def test_a_small_pod_goes_where_more_is_free() -> None:
+def test_a_small_pod_goes_to_the_freest_node() -> None:
     small, large = (cpus("small", "1"), 1), (cpus("large", "4"), 1)
     # 3 of 16 are free on b: the small pod prefers a, where all is free, and the large one is out.
     assert not finds_placement([host("a"), host("b", 16000, 13000)], small, large)
@@ -50,18 +50,18 @@ def test_a_small_pod_goes_where_more_is_free() -> None:
     assert finds_placement([host("a", 8000, 4000), host("b", 16000, 1000)], small, large)
 
 
-def test_what_does_not_fit_at_all_is_not_found() -> None:
+def test_an_impossible_placement_is_not_found() -> None:
     assert not finds_placement([host("a")], (cpus("x", "3"), 1), (cpus("y", "2"), 1))
 
 
-def test_ports_keep_shapes_apart() -> None:
+def test_ports_separate_shapes() -> None:
     ports = frozenset({port(80)})
     first, second = cpus("x", "1", host_ports=ports), cpus("y", "1", host_ports=ports)
     assert not finds_placement([host("a")], (first, 1), (second, 1))
     assert finds_placement([host("a"), host("b")], (first, 1), (second, 1))
 
 
-def test_a_term_of_one_shape_about_the_other_keeps_them_apart() -> None:
+def test_anti_affinity_between_shapes_separates_them() -> None:
     first, second = (
         cpus("x", "1", anti_affinity=frozenset({S})),
         cpus("y", "1", matched_terms=frozenset({S})),
@@ -78,10 +78,12 @@ def test_any_domain_will_do() -> None:
     assert not finds_placement(nodes[:2], *pod_sets, keys=("rack",))
 
 
-def test_orders_are_few_whatever_the_shapes() -> None:
+def test_the_number_of_orders_is_bounded() -> None:
     def played(*counts: int) -> int:
-        """Pods in all orders together: without nodes there is nothing else to do."""
-        pod_sets = tuple(PodSet(cpus(f"s{at}", "1"), count) for at, count in enumerate(counts))
+        """All orders of pods together. Without nodes there is no other work."""
+        pod_sets = tuple(
+            PodSet(cpus(f"s{index}", "1"), count) for index, count in enumerate(counts)
+        )
         return scoring_cost(PlacementRequest(pod_sets), NodeSnapshot(()))
 
     assert played(1, 1) == 3 * 2

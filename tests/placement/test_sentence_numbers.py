@@ -44,11 +44,11 @@ def test_people_read_amounts_in_these_units(resource: str, amount: int, text: st
         (999, "999 of memory"),
     ],
 )
-def test_what_must_be_enough_is_rounded_up(amount: int, text: str) -> None:
+def test_a_required_amount_is_rounded_up(amount: int, text: str) -> None:
     assert format_amount("memory", amount, round_up=True) == text
 
 
-def test_gpus_of_two_vendors_are_told_apart() -> None:
+def test_gpus_of_two_vendors_are_distinguished() -> None:
     assert format_amounts({"nvidia.com/gpu": 4, "cpu": 2000}) == ["2 CPUs", "4 GPUs"]
     both = {"nvidia.com/gpu": 4, "amd.com/gpu": 1}
     assert format_amounts(both) == ["1 amd.com/gpu", "4 nvidia.com/gpu"]
@@ -56,8 +56,8 @@ def test_gpus_of_two_vendors_are_told_apart() -> None:
 
 
 def test_two_amounts_that_differ_never_look_alike() -> None:
-    needed, there = needed_and_available("memory", 131899492 * 1024, 131899491 * 1024)
-    assert (needed, there) == ("131899492Ki of memory", "131899491Ki")
+    needed, existing = needed_and_available("memory", 131899492 * 1024, 131899491 * 1024)
+    assert (needed, existing) == ("131899492Ki of memory", "131899491Ki")
 
 
 @pytest.mark.parametrize(
@@ -71,11 +71,11 @@ def test_two_amounts_that_differ_never_look_alike() -> None:
         ("memory", "64Gi", "64Gi is free"),
     ],
 )
-def test_what_is_free(resource: str, text: str, words: str) -> None:
+def test_free_amounts_have_readable_units(resource: str, text: str, words: str) -> None:
     assert free_text(resource, text) == words
 
 
-def test_crowds() -> None:
+def test_pod_counts_agree_with_their_verb() -> None:
     assert PodCount(6, 6).verb("need") == "6 pods need"
     assert PodCount(1, 1, "driver").verb("need") == "1 pod of driver needs"
     assert PodCount(4, 6).verb("need") == "at least 4 of 6 pods need"

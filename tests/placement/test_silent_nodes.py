@@ -1,4 +1,4 @@
-"""Nodes that have registered and have not said what they offer yet: `status.allocatable` is not there."""
+"""Nodes that have registered without reporting `status.allocatable` yet."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ def offering(name: str, **amounts: str) -> Node:
 
 def waiting(*nodes: Node, count: int = 2, **options: Any) -> Unit:
     usage = Usage()
-    for one in nodes:
-        usage.put_node(one)
+    for item in nodes:
+        usage.put_node(item)
     return gang(count, asks(4), usage.capacity(), text=texts.GPU_SHORT, **options)
 
 
@@ -55,8 +55,8 @@ STATUSES: list[Any] = [None, {}, {"allocatable": None}, {"allocatable": {}}, {"c
 
 
 @pytest.mark.parametrize("status", STATUSES)
-def test_no_node_has_said_anything(status: Any) -> None:
-    unit = waiting(*(registered(f"n{at}", status) for at in range(3)))
+def test_all_nodes_are_silent(status: Any) -> None:
+    unit = waiting(*(registered(f"n{index}", status) for index in range(3)))
     assert blocked_reason(unit) == (
         "nodes-unschedulable",
         "no node is known that could host 2 pods, and 3 nodes have not said what they offer yet",
@@ -75,8 +75,8 @@ def test_the_taint_of_a_node_that_is_not_ready_comes_with_it() -> None:
     )
 
 
-def test_others_lack_the_resource() -> None:
-    """A node that never speaks must not hide what no node has."""
+def test_speaking_nodes_lack_the_resource() -> None:
+    """A silent node must not hide a resource that no node has."""
     unit = waiting(offering("n0"), offering("n1"), registered("n2"))
     assert blocked_reason(unit) == (
         "no-matching-node",
@@ -87,7 +87,7 @@ def test_others_lack_the_resource() -> None:
     )
 
 
-def test_others_are_too_small() -> None:
+def test_speaking_nodes_are_too_small() -> None:
     unit = waiting(offering("n0", gpu="2"), registered("n1"), registered("n2"))
     assert blocked_reason(unit) == (
         "no-matching-node",
@@ -98,7 +98,7 @@ def test_others_are_too_small() -> None:
     )
 
 
-def test_others_are_cordoned() -> None:
+def test_speaking_nodes_are_cordoned() -> None:
     cordoned = offering("n0", gpu="4")
     cordoned = replace(cordoned, unschedulable=True, taints=_cordon())
     unit = waiting(cordoned, registered("n1"), registered("n2"))
@@ -114,7 +114,7 @@ def _cordon() -> Any:
     return registered("any", None, taints=[taint]).taints
 
 
-def test_of_the_nodes_that_are_selected_none_has_said_anything() -> None:
+def test_all_selected_nodes_are_silent() -> None:
     unit = waiting(offering("n0", gpu="4"), registered("n1"), needs=selecting(pool="a"))
     assert blocked_reason(unit)[0] == "no-matching-node"
     new = replace(registered("n1"), labels={"pool": "a"})
@@ -124,7 +124,7 @@ def test_of_the_nodes_that_are_selected_none_has_said_anything() -> None:
     )
 
 
-def test_beside_a_lack_of_room() -> None:
+def test_a_silent_node_next_to_a_shortage() -> None:
     unit = waiting(offering("n0", gpu="4"), registered("n1"))
     assert blocked_reason(unit) == (
         "exceeds-capacity",
@@ -133,29 +133,29 @@ def test_beside_a_lack_of_room() -> None:
     )
 
 
-def test_a_node_whose_amounts_could_not_be_read_has_said_something() -> None:
+def test_a_node_with_unreadable_amounts_is_not_silent() -> None:
     status = {"allocatable": {"cpu": "x", "pods": "y", GPU: "z"}}
     broken, problem = read(NODE, with_identity({"status": status}, "n0", namespace=""))
     assert problem is not None
     unit = waiting(broken)
     answer = placing_of(unit)
     assert answer is not None
-    (one,) = answer.shapes
-    assert list(one.eligibility.excluded) == [Filter.UNREADABLE]
+    (item,) = answer.shapes
+    assert list(item.eligibility.excluded) == [Filter.UNREADABLE]
 
 
-def test_all_nodes_at_once_are_told_the_same_as_one_by_one() -> None:
+def test_vectorised_results_equal_results_by_node() -> None:
     silent, speaking = NodeInfo("n1", {"rack": "a"}), node("n1", labels={"rack": "a"})
-    others = (node("n0"), NodeInfo("n2", taints=(CORDON,)), node("n3", gpu=0))
-    for one in (shape(gpu=4), shape(), Shape("none", {PODS: Decimal(0)})):
+    rest = (node("n0"), NodeInfo("n2", taints=(CORDON,)), node("n3", gpu=0))
+    for item in (shape(gpu=4), shape(), Shape("none", {PODS: Decimal(0)})):
         for was, is_now in ((silent, speaking), (speaking, silent)):
-            nodes = (*others, is_now)
+            nodes = (*rest, is_now)
             for snapshot in (
                 NodeSnapshot(nodes),
-                NodeSnapshot((*others, was)).changed({"n1": is_now}),
+                NodeSnapshot((*rest, was)).changed({"n1": is_now}),
             ):
-                feasible = feasible_nodes_of(snapshot, one)
+                feasible = feasible_nodes_of(snapshot, item)
                 for keys in ((), ("rack",)):
-                    assert feasible.eligibility(keys) == eligibility(nodes, one, keys)
-                    told = eligibility(nodes, one, keys).eligible
-                    assert tuple(compress(snapshot.names, feasible.eligible(keys))) == told
+                    assert feasible.eligibility(keys) == eligibility(nodes, item, keys)
+                    verdicts = eligibility(nodes, item, keys).eligible
+                    assert tuple(compress(snapshot.names, feasible.eligible(keys))) == verdicts

@@ -1,4 +1,4 @@
-"""What a person is told of members that topology spread keeps from nodes that have room."""
+"""Messages about members that topology spread keeps from nodes with free capacity."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_a_full_zone_holds_the_others_back() -> None:
     assert values(finding, "fewest by topology.kubernetes.io/zone") == ["b"]
 
 
-def test_a_zone_without_any_room() -> None:
+def test_a_zone_without_free_capacity() -> None:
     nodes = room_of(in_zone("a0", "a"), in_zone("b0", "b", used=8))
     unit = gang(4, ONE_CORE, nodes, needs=spread(), labels=LABELS, text=SAYS)
     assert found("spread-constraints", unit).message == (
@@ -120,14 +120,14 @@ def test_two_that_no_placing_meets_together() -> None:
     )
 
 
-def test_two_of_which_a_full_zone_keeps_one_from_being_met() -> None:
+def test_a_full_zone_makes_one_of_two_constraints_unsatisfiable() -> None:
     nodes = room_of(in_zone("a0", "a"), in_zone("b0", "b", used=8))
     finding = found("spread-constraints", gang(4, ONE_CORE, nodes, **both()))
     assert finding.health is Health.WAITING
     assert finding.message.endswith("and at most 1 of 4 fits now.")
 
 
-def test_two_that_could_be_met_are_what_the_scheduler_says() -> None:
+def test_two_satisfiable_constraints_are_left_to_the_scheduler() -> None:
     """Some order of placing ends with all, and whether the scheduler's does is not claimed."""
     nodes = room_of(in_zone("a0", "a"), in_zone("b0", "b"))
     finding = found("spread-constraints", gang(4, ONE_CORE, nodes, **both()))
@@ -138,20 +138,20 @@ def test_two_that_could_be_met_are_what_the_scheduler_says() -> None:
     )
 
 
-def test_the_table_says_that_two_are_not_worked_out() -> None:
+def test_the_table_names_two_uncomputed_constraints() -> None:
     nodes = room_of(in_zone("a0", "a"), in_zone("b0", "b"))
     (row,) = fit_rows(gang(4, ONE_CORE, nodes, **both()))
     assert row.unsupported == ("spread constraints",)
 
 
-def test_a_name_of_a_node_goes_with_its_reference() -> None:
+def test_a_node_name_has_a_reference() -> None:
     nodes = room_of(big("a"), big("b", used=8))
     unit = plain(4, ONE_CORE, nodes, needs=spread(HOSTNAME), labels=LABELS, text=SAYS)
     finding = found("spread-constraints", unit)
-    (one,) = [one for one in finding.evidence if one.label == f"fewest by {HOSTNAME}"]
-    assert one.value == "b"
-    assert one.source is not None
-    assert (one.source.kind, one.source.name) == ("Node", "b")
+    (item,) = [item for item in finding.evidence if item.label == f"fewest by {HOSTNAME}"]
+    assert item.value == "b"
+    assert item.source is not None
+    assert (item.source.kind, item.source.name) == ("Node", "b")
 
 
 def test_members_with_a_node_are_among_those_that_count() -> None:
@@ -162,7 +162,7 @@ def test_members_with_a_node_are_among_those_that_count() -> None:
     assert fits.placing.assessment.now.answer == "yes"
 
 
-def test_others_that_are_only_nominated_may_come_to_count() -> None:
+def test_nominated_pods_may_count_later() -> None:
     """Own members that are nominated are placed anew with the others."""
     a, b = in_zone("a0", "a"), in_zone("b0", "b", used=8)
     held = replace(a, now=Requested(a.now.amounts, 1, matched_terms={EVEN.of_nominated: 1}))
@@ -177,25 +177,25 @@ def test_others_that_are_only_nominated_may_come_to_count() -> None:
     assert own.placing.assessment.now.answer == "yes"
 
 
-def test_room_to_free_in_the_full_zone() -> None:
+def test_capacity_is_to_be_freed_in_the_full_zone() -> None:
     """With 3 pods in zone b the other 5 of 8 are too many in zone a; with 4 in each all are placed."""
     nodes = room_of(in_zone("a0", "a"), in_zone("b0", "b", used=5))
     unit = gang(8, ONE_CORE, nodes, needs=spread(), labels=LABELS, text=SAYS)
     finding = found("spread-constraints", unit)
     assert "and only 7 of 8 fit now" in finding.message
     assert "Wait for 1 CPU on node b0 to become free: then all 8 pods fit." in finding.advice_texts
-    # Who leaves could be one of those that count.
+    # A removed pod could be one of the counted pods.
     nodes = room_of(in_zone("a0", "a"), in_zone("b0", "b", used=7, even=1))
     unit = gang(8, ONE_CORE, nodes, needs=spread(), labels=LABELS, text=SAYS)
     assert not any("Free" in text for text in found("spread-constraints", unit).advice_texts)
 
 
-def test_the_table_counts_what_spread_lets_in() -> None:
+def test_the_table_counts_the_spread_limit() -> None:
     nodes = room_of(in_zone("a0", "a", even=1), in_zone("b0", "b", used=8))
     unit = gang(4, ONE_CORE, nodes, needs=spread(), labels=LABELS, text=SAYS)
     (row,) = fit_rows(unit)
     assert (row.fits_now, row.fits_empty, row.open_nodes) == (0, 16, 0)
-    assert [(one.label, one.nodes, one.examples) for one in row.saturated] == [
+    assert [(item.label, item.nodes, item.examples) for item in row.saturated] == [
         ("cpu", 1, ("b0",)),
         ("topology spread", 1, ("a0",)),
     ]
@@ -205,13 +205,13 @@ def test_the_table_counts_what_spread_lets_in() -> None:
 # Twins
 
 
-def test_twin_that_is_spread_and_lacks_room() -> None:
+def test_twin_with_spread_and_a_shortage() -> None:
     nodes = room_of(in_zone("a0", "a", used=7), in_zone("b0", "b", used=7))
     unit = gang(4, ONE_CORE, nodes, needs=spread(), labels=LABELS, text=SAYS)
     assert first(unit) == "insufficient-resources"
 
 
-def test_twin_with_two_shapes_nobody_can_tell() -> None:
+def test_twin_with_two_undecidable_shapes() -> None:
     nodes = room_of(in_zone("a0", "a"), in_zone("b0", "b", used=8))
     two = ask(cpu="2")
     unit = mixed(nodes, ("w", 2, ONE_CORE, spread()), ("d", 1, two, PodConstraints()), text=SAYS)

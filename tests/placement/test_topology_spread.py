@@ -31,9 +31,9 @@ def rooms(draw: st.DrawFn, name: str) -> NodeInfo:
     pinned = Requested(
         EMPTY, matched_terms={S: draw(st.integers(0, 2))} if draw(st.booleans()) else {}
     )
-    more = draw(st.integers(0, 2))
+    extra = draw(st.integers(0, 2))
     pods = draw(st.integers(0, 2))
-    number = pinned.matched_terms.get(S, 0) + more
+    number = pinned.matched_terms.get(S, 0) + extra
     return NodeInfo(
         name,
         labels | ({ZONE: zone} if zone else {}),
@@ -70,15 +70,17 @@ def shapes(draw: st.DrawFn) -> Shape:
 
 @st.composite
 def clusters(draw: st.DrawFn) -> list[NodeInfo]:
-    return [draw(rooms(f"n{at}")) for at in range(draw(st.integers(1, 4)))]
+    return [draw(rooms(f"n{index}")) for index in range(draw(st.integers(1, 4)))]
 
 
 @given(shapes(), st.integers(1, 6), clusters(), st.sampled_from(When), WAYS)
 def test_agrees_with_every_order_of_placing(
     one: Shape, count: int, nodes: list[NodeInfo], when: When, fit: Callable[..., Fit]
 ) -> None:
-    ends = spread_ends(one, count, nodes, when)
-    (total,) = {sum(end) for end in ends}  # no order gets stuck before another
+    final_states = spread_ends(one, count, nodes, when)
+    (total,) = {
+        sum(final_state) for final_state in final_states
+    }  # no order gets stuck before another
     event(f"placed: {total} of {count}")
     request = PlacementRequest((PodSet(one, count),))
     for target in range(1, count + 1):
@@ -86,18 +88,18 @@ def test_agrees_with_every_order_of_placing(
         assert result.answer is (FitAnswer.YES if target <= total else FitAnswer.NO)
         if result.answer is FitAnswer.YES:
             placed = [result.placement.get(node.name, {}).get("worker", 0) for node in nodes]
-            assert tuple(placed) in ends
+            assert tuple(placed) in final_states
 
 
-# What a person would count
+# Expected counts
 
 
 def zoned(**zones: list[int]) -> list[NodeInfo]:
     """Nodes with so many free GPUs in each zone."""
     return [
-        node(f"{zone}{at}", gpu=gpus, labels={ZONE: zone})
+        node(f"{zone}{index}", gpu=gpus, labels={ZONE: zone})
         for zone, free in zones.items()
-        for at, gpus in enumerate(free)
+        for index, gpus in enumerate(free)
     ]
 
 
@@ -105,12 +107,12 @@ def spread(**options: Any) -> Shape:
     return shape(gpu=1, spreads=(Spread(ZONE, S, **options),))
 
 
-def most(one: Shape, nodes: list[NodeInfo]) -> int:
+def most(item: Shape, nodes: list[NodeInfo]) -> int:
     return max(
         (
-            at
-            for at in range(1, 40)
-            if check_fit(gang(40, one), nodes, When.CURRENT, at).answer is FitAnswer.YES
+            index
+            for index in range(1, 40)
+            if check_fit(gang(40, item), nodes, When.CURRENT, index).answer is FitAnswer.YES
         ),
         default=0,
     )
@@ -123,7 +125,7 @@ def test_a_full_zone_holds_the_others_back() -> None:
     assert most(spread(max_skew=3), nodes) == 2 + 5
 
 
-def test_a_zone_in_which_nothing_can_run_counts_too() -> None:
+def test_a_zone_without_usable_nodes_counts() -> None:
     # Cordoned, and counted: taints are ignored unless nodeTaintsPolicy says otherwise.
     cordon = Taint("node.kubernetes.io/unschedulable", "NoSchedule")
     out = node("b0", labels={ZONE: "b"}, unschedulable=True, taints=(cordon,))
@@ -135,11 +137,11 @@ def test_a_zone_in_which_nothing_can_run_counts_too() -> None:
 def test_nodes_that_the_selector_excludes_are_no_domain() -> None:
     nodes = [*zoned(a=[4]), node("b0", labels={ZONE: "b", "pool": "y"})]
     nodes[0] = node("a0", labels={ZONE: "a", "pool": "x"})
-    one = shape(gpu=1, node_selector={"pool": "x"}, spreads=(Spread(ZONE, S),))
+    item = shape(gpu=1, node_selector={"pool": "x"}, spreads=(Spread(ZONE, S),))
     other = shape(
         gpu=1, node_selector={"pool": "x"}, spreads=(Spread(ZONE, S, honours_affinity=False),)
     )
-    assert most(one, nodes) == 4
+    assert most(item, nodes) == 4
     assert most(other, nodes) == 1
 
 
@@ -161,7 +163,7 @@ def test_pods_that_do_not_count_are_let_in_or_not() -> None:
     assert most(spread(counts_itself=False, max_skew=2), [held, nodes[1]]) == 8
 
 
-def test_it_is_the_cause_and_without_it_they_fit() -> None:
+def test_spread_is_the_cause_and_the_pods_fit_otherwise() -> None:
     result = assess(gang(4, spread()), zoned(a=[4], b=[0]))
     assert (result.cause, result.constraints) == (PlacementCause.CONSTRAINED, (Constraint.SPREAD,))
     assert result.empty.answer is FitAnswer.NO
@@ -172,7 +174,7 @@ def test_it_is_the_cause_and_without_it_they_fit() -> None:
 
 
 @pytest.mark.parametrize("fit", [check_fit, node_by_node.fits])
-def test_with_other_shapes_or_in_one_domain_nobody_can_tell(fit: Callable[..., Fit]) -> None:
+def test_spread_over_several_shapes_or_in_one_domain_is_unknown(fit: Callable[..., Fit]) -> None:
     nodes = zoned(a=[4], b=[4])
     two = PlacementRequest((PodSet(spread(), 2), PodSet(shape("driver"), 1)))
     one_zone = gang(2, spread(), topology_keys=(ZONE,))

@@ -1,4 +1,4 @@
-"""What arithmetic says of the waiting members of a unit: who they are, what they ask, where they can go."""
+"""The placement of waiting members: their identity, their requests and their nodes."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from tests.domain_objects import (
 )
 from tests.placement.making import CORDON, GPU, S, T, node, port
 
-FOUR = tuple(node(f"n{at}") for at in range(4))
+FOUR = tuple(node(f"n{index}") for index in range(4))
 
 
 def a_gang(
@@ -48,13 +48,13 @@ def a_gang(
     job = a_job(pods=waiting + len(on), requests=requests(gpu=ask))
     group = a_group(quorum=quorum, of=job)
     ask_of = {"requests": requests(gpu=ask), "of": job, "group": group, **pod}
-    placed = [a_pod(f"train-p{at}", on=name, **ask_of) for at, name in enumerate(on)]
-    return job, group, *placed, *(a_pod(f"train-{at}", **ask_of) for at in range(waiting))
+    placed = [a_pod(f"train-p{index}", on=name, **ask_of) for index, name in enumerate(on)]
+    return job, group, *placed, *(a_pod(f"train-{index}", **ask_of) for index in range(waiting))
 
 
 def a_unit_of(objects: tuple[Any, ...], nodes: tuple[NodeInfo, ...] = FOUR, **facts: Any) -> Unit:
-    owner, *others = objects
-    return a_unit(facts_of(owner, *others, **{"room": ClusterCapacity(nodes), **facts}))
+    owner, *rest = objects
+    return a_unit(facts_of(owner, *rest, **{"room": ClusterCapacity(nodes), **facts}))
 
 
 def placing_for(unit: Unit) -> PlacementResult:
@@ -69,26 +69,26 @@ def cause(answer: PlacementResult) -> PlacementCause:
 
 
 def only_shape(answer: PlacementResult) -> ShapeFit:
-    (one,) = answer.shapes
-    return one
+    (item,) = answer.shapes
+    return item
 
 
 # Who waits
 
 
-def test_nobody_waits() -> None:
+def test_a_running_unit_needs_no_placement() -> None:
     assert placing_of(a_unit_of(a_gang(0, on=("n0", "n1")))) is None
 
 
 @pytest.mark.parametrize(
     "pod", [{"gates": ("hold",)}, {"deleting_since": NOW}, {"phase": "Failed"}, {"on": "n1"}]
 )
-def test_such_a_pod_does_not_wait(pod: dict[str, Any]) -> None:
+def test_pods_that_cannot_be_scheduled_now_are_not_waiting(pod: dict[str, Any]) -> None:
     job = a_job(pods=1)
     assert placing_of(a_unit_of((job, a_pod(of=job, **pod)))) is None
 
 
-def test_all_that_wait_are_one_question() -> None:
+def test_all_waiting_pods_are_one_request() -> None:
     request = placement_request_of(a_unit_of(a_gang(3, quorum=3, ask="4")))
     assert (request.size, request.quorum, request.topology_keys) == (3, 3, ())
     (pod_set,) = request.pod_sets
@@ -103,7 +103,7 @@ def terminating(pod: Any) -> Any:
     return replace(pod, meta=replace(pod.meta, deleting_since=NOW))
 
 
-def test_members_that_are_being_deleted_count_for_the_quorum_until_they_are_gone() -> None:
+def test_terminating_members_count_to_the_quorum_until_deleted() -> None:
     # podgroupstate.go (1.36, 1.37) never looks at deletionTimestamp.
     job, group, *pods = a_gang(2, quorum=4, on=("n0", "n1"))
     assert (
@@ -115,7 +115,7 @@ def test_members_that_are_being_deleted_count_for_the_quorum_until_they_are_gone
 
 
 def test_beyond_the_quorum_the_question_is_about_all_that_wait() -> None:
-    # The scheduler then takes each as it comes: a quorum of nothing would always fit.
+    # The scheduler then places each pod individually. A quorum of zero would always fit.
     assert placement_request_of(a_unit_of(a_gang(2, quorum=2, on=("n0", "n1")))).quorum is None
 
 
@@ -124,7 +124,7 @@ def test_a_nominated_member_still_waits() -> None:
     assert (placement_request_of(unit).size, placement_request_of(unit).quorum) == (2, 2)
 
 
-def test_without_a_gang_the_question_is_about_all() -> None:
+def test_all_pods_are_needed_without_a_gang() -> None:
     request = placement_request_of(a_unit_of(a_gang(3, on=("n0",))))
     assert (request.size, request.quorum, request.needed) == (3, None, 3)
 
@@ -134,8 +134,8 @@ def test_pods_of_another_gang_in_the_group_are_placed_with_it() -> None:
     foreign_pod = a_pod(
         "guest-0", of=a_job("guest"), group=group.meta.ref.name, requests=requests(cpu="2")
     )
-    there = replace(foreign_pod, node="n0")
-    unit = a_unit_of((job, group, *pods), foreign_pods=(foreign_pod, there))
+    existing = replace(foreign_pod, node="n0")
+    unit = a_unit_of((job, group, *pods), foreign_pods=(foreign_pod, existing))
     request = placement_request_of(unit)
     assert {pod_set.shape.name: pod_set.count for pod_set in request.pod_sets} == {
         "train": 1,
@@ -150,7 +150,7 @@ def test_pods_of_another_gang_in_the_group_are_placed_with_it() -> None:
 def a_set(*parts: Any, **pod: Any) -> Unit:
     jobset = a_jobset("run", *parts)
     jobs = child_jobs(jobset)
-    pods = [one for job in jobs for one in pods_of(job, job.desired, **pod)]
+    pods = [item for job in jobs for item in pods_of(job, job.desired, **pod)]
     return a_unit_of((jobset, *jobs, *pods))
 
 
@@ -170,12 +170,12 @@ def test_several_jobs_of_a_part_are_named_by_the_part() -> None:
     assert names == {"run-driver-0": 1, "workers": 6}
 
 
-def test_parts_that_ask_the_same_are_one_shape() -> None:
+def test_roles_with_equal_requests_are_one_shape() -> None:
     (pod_set,) = placement_request_of(a_set(a_role("driver", pods=1), a_role("workers"))).pod_sets
     assert (pod_set.shape.name, pod_set.count) == ("driver and workers", 3)
 
 
-def test_pods_of_one_job_that_ask_for_different_things_have_different_names() -> None:
+def test_pods_of_one_job_with_different_requests_have_different_names() -> None:
     job = a_job(pods=2)
     pods = (a_pod("a", of=job), a_pod("b", of=job, requests=requests(cpu="2")))
     pod_sets = placement_request_of(a_unit_of((job, *pods))).pod_sets
@@ -188,7 +188,7 @@ def test_a_pod_without_an_owner_has_its_own_name() -> None:
     assert pod_set.shape.name == "lone"
 
 
-def test_what_pods_need_goes_into_the_shape() -> None:
+def test_pod_constraints_are_part_of_the_shape() -> None:
     needs = PodConstraints(
         (("pool", "a"),),
         host_ports=frozenset({port(80)}),
@@ -205,7 +205,7 @@ def test_what_pods_need_goes_into_the_shape() -> None:
     assert shape.undecidable == ("devices",)
 
 
-# What must not be claimed
+# Claims that must not be made
 
 
 def test_a_request_that_could_not_be_read_only_takes_away() -> None:
@@ -214,7 +214,7 @@ def test_a_request_that_could_not_be_read_only_takes_away() -> None:
     assert cause(answer) is PlacementCause.CANNOT_TELL
     assert answer.assessment is not None
     assert answer.assessment.now.but_for == ("a request of memory that could not be read",)
-    # 5 pods of 4 GPUs do not fit on four nodes of 4, whatever their memory.
+    # 5 pods of 4 GPUs do not fit on four nodes of 4, for any amount of memory.
     assert (
         cause(placing_for(a_unit_of(a_gang(5, ask="4", unread_requests=("memory",)))))
         is PlacementCause.TOO_LARGE
@@ -244,9 +244,12 @@ def test_nodes_that_cannot_be_read() -> None:
 
 
 def test_members_match_the_terms_of_pods_on_nodes_and_their_own() -> None:
-    """The labels of the members are what counts, whatever their own terms."""
-    far = replace(T, name="team-a/app=t by zone", is_exact=False)
-    nodes = (replace(node("n0"), now=Requested({}, 2, anti_affinity={S: 1, far: 1})), node("n1"))
+    """The labels of the members count, independent of their own terms."""
+    distant_term = replace(T, name="team-a/app=t by zone", is_exact=False)
+    nodes = (
+        replace(node("n0"), now=Requested({}, 2, anti_affinity={S: 1, distant_term: 1})),
+        node("n1"),
+    )
     job = a_job(pods=3)
     pods = (
         a_pod("a", of=job, labels={"app": "s"}, requests={}),
@@ -266,62 +269,65 @@ def test_members_match_the_terms_of_pods_on_nodes_and_their_own() -> None:
             reverse=True,
         )
     )
-    assert [set(one.matched_terms) for one in (first, second, third)] == [{S}, {T}, set()]
-    assert [set(one.anti_affinity) for one in (first, second, third)] == [set(), set(), {T}]
+    assert [set(item.matched_terms) for item in (first, second, third)] == [{S}, {T}, set()]
+    assert [set(item.anti_affinity) for item in (first, second, third)] == [set(), set(), {T}]
     assert second.unsupported == ("anti-affinity of other pods",)
     assert first.unsupported == third.unsupported == ()
 
 
 def test_a_pod_with_a_term_keeps_members_out() -> None:
-    kept = (replace(node("n0"), now=Requested({}, 1, anti_affinity={S: 1})),)
+    stored = (replace(node("n0"), now=Requested({}, 1, anti_affinity={S: 1})),)
     job, group, *_ = a_gang(2, quorum=2)
-    ask = {"requests": requests(gpu="1"), "of": job, "group": group}
-    pods = [a_pod(f"train-{at}", labels={"app": "s"}, **ask) for at in range(2)]
-    answer = placing_for(a_unit_of((job, group, *pods), kept))
+    request = {"requests": requests(gpu="1"), "of": job, "group": group}
+    pods = [a_pod(f"train-{index}", labels={"app": "s"}, **request) for index in range(2)]
+    answer = placing_for(a_unit_of((job, group, *pods), stored))
     assert cause(answer) is PlacementCause.CONSTRAINED
     assert answer.assessment is not None
     assert answer.assessment.constraints == (Constraint.ANTI_AFFINITY,)
-    others = [replace(pod, labels={"app": "u"}) for pod in pods]
-    assert cause(placing_for(a_unit_of((job, group, *others), kept))) is PlacementCause.FITS
-    # Two of them share a node: nobody keeps them apart.
-    beside = (replace(node("n0"), now=Requested({}, 1, anti_affinity={T: 1})),)
-    assert cause(placing_for(a_unit_of((job, group, *pods), beside))) is PlacementCause.FITS
+    rest = [replace(pod, labels={"app": "u"}) for pod in pods]
+    assert cause(placing_for(a_unit_of((job, group, *rest), stored))) is PlacementCause.FITS
+    # Two of them share a node, because they have no anti-affinity.
+    neighbours = (replace(node("n0"), now=Requested({}, 1, anti_affinity={T: 1})),)
+    assert cause(placing_for(a_unit_of((job, group, *pods), neighbours))) is PlacementCause.FITS
 
 
 # Its own nominated pods
 
 
-def test_what_is_kept_for_its_own_pods_is_room() -> None:
-    # Both nodes are full of what is kept for the two pods themselves.
-    kept = tuple(
-        replace(node(f"n{at}"), now=Requested({GPU: 4, "cpu": 500}, 2, frozenset({port(80)})))
-        for at in range(2)
+def test_reserved_capacity_is_available_to_its_own_pods() -> None:
+    # Both nodes are full with the reservations of the two pods themselves.
+    stored = tuple(
+        replace(node(f"n{index}"), now=Requested({GPU: 4, "cpu": 500}, 2, frozenset({port(80)})))
+        for index in range(2)
     )
     job, group, *_ = a_gang(2, quorum=2)
-    ask = {"requests": requests(gpu="4"), "of": job, "group": group}
+    request = {"requests": requests(gpu="4"), "of": job, "group": group}
     needs = PodConstraints(host_ports=frozenset({port(80)}))
-    pods = [a_pod(f"train-{at}", nominated_node=f"n{at}", needs=needs, **ask) for at in range(2)]
-    unit = a_unit_of((job, group, *pods), kept)
+    pods = [
+        a_pod(f"train-{index}", nominated_node=f"n{index}", needs=needs, **request)
+        for index in range(2)
+    ]
+    unit = a_unit_of((job, group, *pods), stored)
     assert nodes_for(unit)[0].now == Requested({GPU: 0, "cpu": 500}, 1)
     assert cause(placing_for(unit)) is PlacementCause.FITS
-    others = [replace(pod, nominated_node="") for pod in pods]
-    assert cause(placing_for(a_unit_of((job, group, *others), kept))) is not PlacementCause.FITS
+    rest = [replace(pod, nominated_node="") for pod in pods]
+    assert cause(placing_for(a_unit_of((job, group, *rest), stored))) is not PlacementCause.FITS
 
 
 def test_a_port_that_a_running_member_holds_stays_taken() -> None:
     taken = replace(node("n0"), now=Requested({GPU: 2}, 2, frozenset({port(80)}), {S: 2}, {S: 2}))
     needs = PodConstraints(host_ports=frozenset({port(80)}), anti_affinity=(S,))
     job, group, *_ = a_gang(1, on=("n0",))
-    ask = {"requests": requests(gpu="1"), "of": job, "group": group, "needs": needs}
-    ask["labels"] = {"app": "s"}
-    pods = (a_pod("train-0", on="n0", **ask), a_pod("train-1", nominated_node="n0", **ask))
+    request = {"requests": requests(gpu="1"), "of": job, "group": group, "needs": needs}
+    request["labels"] = {"app": "s"}
+    pods = (a_pod("train-0", on="n0", **request), a_pod("train-1", nominated_node="n0", **request))
     unit = a_unit_of((job, group, *pods), (taken,))
     assert nodes_for(unit)[0].now == Requested({GPU: 1}, 1, frozenset({port(80)}), {S: 1}, {S: 1})
 
 
 # Topology
 
-RACKS = tuple(node(f"n{at}", labels={"rack": "ab"[at // 2]}) for at in range(4))
+RACKS = tuple(node(f"n{index}", labels={"rack": "ab"[index // 2]}) for index in range(4))
 
 
 def test_members_with_a_node_have_chosen_the_rack() -> None:
@@ -354,8 +360,8 @@ def test_the_fit_table_of_members_whose_rack_is_chosen() -> None:
 
 
 def test_the_chosen_rack_is_full() -> None:
-    """What is full elsewhere is of no use either: it counts as elsewhere."""
-    full = [replace(one, now=Requested({GPU: 4}, 1)) for one in RACKS]
+    """A full node elsewhere does not help and counts as elsewhere."""
+    full = [replace(rack, now=Requested({GPU: 4}, 1)) for rack in RACKS]
     job, group, *pods = a_gang(1, quorum=3, ask="4", on=("n2", "n3"))
     group = replace(a_group(quorum=3, of=job), topology_keys=("rack",))
     answer = placing_for(a_unit_of((job, group, *pods), (RACKS[0], *full[1:])))
@@ -371,7 +377,7 @@ def test_the_chosen_rack_is_full() -> None:
 
 
 @pytest.mark.parametrize("on", [("n0", "n2"), ("gone",)])
-def test_members_in_two_racks_or_on_a_node_that_is_gone(on: tuple[str, ...]) -> None:
+def test_members_in_two_racks_or_on_a_missing_node(on: tuple[str, ...]) -> None:
     job, group, *pods = a_gang(1, quorum=4, on=on)
     group = replace(a_group(quorum=len(on) + 1, of=job), topology_keys=("rack",))
     answer = placing_for(a_unit_of((job, group, *pods), RACKS))
@@ -404,7 +410,7 @@ def test_no_nodes_at_all() -> None:
 
 
 def exclusion_code_of(unit: Unit) -> str:
-    """The code under which it is said that no node could ever host a member."""
+    """Return the code of the finding that no node can ever host a member."""
     answer = placing_for(unit)
     assert cause(answer) is PlacementCause.NO_ELIGIBLE_NODE
     return exclusion_code(unit, answer.shapes)
@@ -413,12 +419,12 @@ def exclusion_code_of(unit: Unit) -> str:
 def test_which_filter_is_the_trouble() -> None:
     pool = PodConstraints((("pool", "a"),))
     cordoned = node("n8", unschedulable=True, taints=(CORDON,))
-    tainted = [node(f"t{at}", taints=(Taint("gpu", "NoSchedule"),)) for at in range(2)]
+    tainted = [node(f"t{index}", taints=(Taint("gpu", "NoSchedule"),)) for index in range(2)]
     assert exclusion_code_of(a_unit_of(a_gang(2, needs=pool))) == "no-matching-node"
-    # n8 is the only one that was asked for, and it is cordoned.
-    wanted = replace(cordoned, labels={HOSTNAME: "n8", "pool": "a"})
+    # n8 is the only requested node, and it is cordoned.
+    expected = replace(cordoned, labels={HOSTNAME: "n8", "pool": "a"})
     assert (
-        exclusion_code_of(a_unit_of(a_gang(2, needs=pool), (*FOUR, wanted)))
+        exclusion_code_of(a_unit_of(a_gang(2, needs=pool), (*FOUR, expected)))
         == "nodes-unschedulable"
     )
     # Two are tainted, one is cordoned.
@@ -429,8 +435,8 @@ def test_which_filter_is_the_trouble() -> None:
     assert exclusion_code_of(unit) == "no-matching-node"
 
 
-def test_a_driver_may_serve_what_no_node_lists() -> None:
-    # DRAExtendedResource, on since 1.36: nobody compares amounts where a DeviceClass has the name.
+def test_a_driver_may_serve_resources_no_node_lists() -> None:
+    # DRAExtendedResource, on since 1.36: amounts are not compared if a DeviceClass has the name.
     bare = node("c0", gpu=0), node("c1", gpu=0, labels={"pool": "a"})
     answer = placing_for(a_unit_of(a_gang(2), bare, kubernetes=(1, 36)))
     assert answer.assessment is not None
@@ -442,8 +448,8 @@ def test_a_driver_may_serve_what_no_node_lists() -> None:
     nowhere = a_gang(2, needs=PodConstraints((("pool", "b"),)))
     assert exclusion_code_of(a_unit_of(nowhere, bare, kubernetes=(1, 36))) == "no-matching-node"
     # One node that lists it: the amounts are compared there.
-    some = placing_for(a_unit_of(a_gang(2), (*bare, FOUR[0]), kubernetes=(1, 36)))
-    assert cause(some) is PlacementCause.FITS
+    assessment = placing_for(a_unit_of(a_gang(2), (*bare, FOUR[0]), kubernetes=(1, 36)))
+    assert cause(assessment) is PlacementCause.FITS
     assert exclusion_code_of(a_unit_of(a_gang(2, ask="8"))) == "no-matching-node"
     silent = node("n9", taints=(Taint("node.kubernetes.io/not-ready", "NoExecute"),))
     assert exclusion_code_of(a_unit_of(a_gang(1), (silent,))) == "nodes-unschedulable"
@@ -464,8 +470,8 @@ def test_only_the_shape_without_a_node_is_named() -> None:
 
 def test_pods_of_a_node_are_used_up() -> None:
     full = tuple(
-        replace(one, allocatable={**one.allocatable, PODS: 2}, now=Requested(pods=2))
-        for one in FOUR
+        replace(item, allocatable={**item.allocatable, PODS: 2}, now=Requested(pods=2))
+        for item in FOUR
     )
     answer = placing_for(a_unit_of(a_gang(2), full))
     assert answer.assessment is not None
@@ -485,15 +491,17 @@ def test_pods_of_the_only_nodes_with_devices_are_used_up() -> None:
     assert (cause(answer), answer.assessment.deciding) == (PlacementCause.FRAGMENTED, "")
     # With devices wanted for two pods, only pods are lacking: one is left on each of two nodes.
     tight = tuple(
-        replace(node(f"n{at}"), allocatable={"cpu": 8000, GPU: 4, PODS: 3}, now=Requested(pods=2))
-        for at in range(2)
+        replace(
+            node(f"n{index}"), allocatable={"cpu": 8000, GPU: 4, PODS: 3}, now=Requested(pods=2)
+        )
+        for index in range(2)
     )
     answer = placing_for(a_unit_of(a_gang(3), tight))
     assert answer.assessment is not None
     assert (cause(answer), answer.assessment.deciding) == (PlacementCause.SHORT, PODS)
 
 
-def test_it_fits_although_it_waits() -> None:
+def test_a_waiting_gang_fits() -> None:
     answer = placing_for(a_unit_of(a_gang(4, quorum=4, ask="4", text="0/4 nodes are available")))
     assert cause(answer) is PlacementCause.FITS
 
@@ -542,5 +550,5 @@ def test_the_node_fit_table() -> None:
     )
 
 
-def test_a_unit_that_was_not_asked_has_no_rows() -> None:
+def test_a_unit_without_a_request_has_no_rows() -> None:
     assert fit_rows(a_unit_of(a_gang(2))) == ()

@@ -1,4 +1,4 @@
-"""What is on the nodes follows every change, and says the same as counting everything anew."""
+"""Usage of the nodes follows every change and equals a full count."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ def pod(name: str = "p1", on: str = "n1", phase: str = "Running", **options: Any
     ports, terms = frozenset(options.pop("host_ports", ())), tuple(options.pop("terms", ()))
     term = options.pop("counts", None)
     spreads = (Spread("zone", term),) if term else ()
-    near = options.pop("near", None)
+    topology_term = options.pop("near", None)
     needs = PodConstraints(
-        host_ports=ports, anti_affinity=terms, pod_affinity=near, spreads=spreads
+        host_ports=ports, anti_affinity=terms, pod_affinity=topology_term, spreads=spreads
     )
     if options.pop("deleted", False):
         options["deleting_since"] = ago(60)
@@ -52,8 +52,8 @@ def pod(name: str = "p1", on: str = "n1", phase: str = "Running", **options: Any
 
 def filled(nodes: Iterable[Node] = (), pods: Iterable[Pod] = ()) -> Usage:
     usage = Usage()
-    for one in nodes:
-        usage.put_node(one)
+    for item in nodes:
+        usage.put_node(item)
     for other in pods:
         usage.put_pod(other)
     return usage
@@ -64,16 +64,16 @@ def only_node(usage: Usage) -> NodeInfo:
     return room
 
 
-def test_an_empty_cluster_has_no_nodes_and_nothing_stands_in_the_way() -> None:
+def test_an_empty_cluster_has_no_nodes_and_no_obstacle() -> None:
     assert Usage().capacity() == ClusterCapacity()
 
 
 def test_nodes_are_in_the_order_of_their_names_and_as_they_are() -> None:
     taints = (Taint("gpu", "NoSchedule"),)
-    more = {"labels": {"a": "b"}, "taints": taints, "unschedulable": True}
+    extra = {"labels": {"a": "b"}, "taints": taints, "unschedulable": True}
     room = {"allocatable": {"cpu": 4000}, "unreadable": frozenset({GPU})}
-    usage = filled([node("n2"), node("n10", ready=None, **more, **room), node("n1")])
-    assert [one.name for one in usage.capacity().nodes] == ["n1", "n10", "n2"]
+    usage = filled([node("n2"), node("n10", ready=None, **extra, **room), node("n1")])
+    assert [item.name for item in usage.capacity().nodes] == ["n1", "n10", "n2"]
     assert usage.capacity().nodes[1] == NodeInfo("n10", {"a": "b"}, taints, True, False, **room)  # type: ignore[arg-type]
 
 
@@ -83,7 +83,7 @@ def test_each_pod_is_rounded_up_by_itself() -> None:
     assert only_node(filled([node()], pods)).now.amounts == {"cpu": 3, "memory": 6}
 
 
-def test_finished_pods_take_nothing_and_terminating_ones_still_do() -> None:
+def test_finished_pods_use_no_capacity_and_terminating_pods_do() -> None:
     done = [pod(phase, phase=phase, asks={"gpu": "1"}) for phase in ("Succeeded", "Failed")]
     going = pod("going", asks={"gpu": "2"})
     going = replace(
@@ -99,12 +99,12 @@ def test_finished_pods_take_nothing_and_terminating_ones_still_do() -> None:
 def test_a_nominated_pod_is_on_its_node_until_it_is_bound_elsewhere() -> None:
     nominated = pod(on="", phase="Pending", nominated_node="n1", asks={"gpu": "1"})
     usage = filled([node("n1"), node("n2")], [nominated])
-    assert [one.now.pods for one in usage.capacity().nodes] == [1, 0]
+    assert [item.now.pods for item in usage.capacity().nodes] == [1, 0]
     assert usage.put_pod(replace(nominated, node="n2"))
-    assert [one.now.pods for one in usage.capacity().nodes] == [0, 1]
+    assert [item.now.pods for item in usage.capacity().nodes] == [0, 1]
 
 
-def test_pods_without_a_node_take_nothing() -> None:
+def test_pods_without_a_node_use_no_capacity() -> None:
     usage = filled([node()], [])
     assert not usage.put_pod(pod(on="", phase="Pending", asks={"gpu": "1"}))
     assert only_node(usage).now == Requested()
@@ -123,7 +123,7 @@ def test_pods_wait_for_their_node_and_for_its_return() -> None:
     assert only_node(usage).now == Requested({GPU: 2}, 2)
 
 
-def test_pods_that_stay_are_counted_apart() -> None:
+def test_permanent_pods_are_counted_separately() -> None:
     agent = pod("agent", asks={"cpu": "1"}, host_ports={HostPort(9100)}, stays=True)
     train = pod("train", asks={"cpu": "2"}, terms=[S])
     room = only_node(filled([node()], [agent, train]))
@@ -131,7 +131,7 @@ def test_pods_that_stay_are_counted_apart() -> None:
     assert room.now == Requested({"cpu": 3000}, 2, frozenset({HostPort(9100)}), {S: 1})
 
 
-def test_what_two_pods_hold_is_held_until_both_are_gone() -> None:
+def test_a_resource_of_two_pods_is_used_until_both_are_deleted() -> None:
     two = [pod(name, host_ports={HostPort(80)}, terms=[S]) for name in ("p1", "p2")]
     usage = filled([node()], [*two, pod("beside")])
     assert usage.remove_pod("uid-p1")
@@ -153,7 +153,7 @@ def test_a_request_that_could_not_be_read_makes_the_node_unreadable_in_it() -> N
     assert only_node(usage).unreadable == {"cpu"}
 
 
-def test_only_what_placement_sees_is_a_change() -> None:
+def test_only_changes_relevant_to_placement_are_reported() -> None:
     usage = filled([node()], [pod(asks={"gpu": "1"})])
     assert not usage.put_node(replace(node(), ready=Condition("Ready", "True", "KubeletReady")))
     assert usage.put_node(node(ready=False))
@@ -164,7 +164,7 @@ def test_only_what_placement_sees_is_a_change() -> None:
     assert not usage.remove_node("nobody")
 
 
-def test_the_room_is_the_same_object_while_nothing_changes() -> None:
+def test_the_capacity_object_is_reused_while_unchanged() -> None:
     usage = filled([node("n1"), node("n2")], [pod(asks={"gpu": "1"})])
     before = usage.capacity()
     usage.put_pod(pod(asks={"gpu": "1"}))
@@ -174,11 +174,11 @@ def test_the_room_is_the_same_object_while_nothing_changes() -> None:
     usage.put_pod(pod("p2", on="n2"))
     after = usage.capacity()
     assert after is not before
-    assert after.nodes[0] is before.nodes[0]  # nothing has changed on n1
-    assert before.nodes[1].now == Requested()  # what was handed out stays as it was
+    assert after.nodes[0] is before.nodes[0]  # n1 is unchanged
+    assert before.nodes[1].now == Requested()  # a returned snapshot is unchanged
 
 
-def test_why_there_is_no_room_to_speak_of() -> None:
+def test_unavailable_capacity_has_a_cause() -> None:
     usage = filled([node()])
     blind = usage.capacity("nodes: forbidden")
     assert (blind.nodes, blind.why) == ((), "nodes: forbidden")
@@ -216,7 +216,7 @@ def test_the_load_of_some_pods() -> None:
 # Anti-affinity: who matches a term that some pod has.
 
 
-def test_a_pod_that_has_only_the_label_is_counted_as_soon_as_somebody_has_the_term() -> None:
+def test_a_pod_with_a_label_counts_as_soon_as_a_term_selects_it() -> None:
     usage = filled([node()], [pod("a", labels={"app": "s"}), pod("b", labels={"app": "t"})])
     assert only_node(usage).now == Requested({}, 2)
     waits = pod("waits", on="", phase="Pending", terms=[S])
@@ -234,7 +234,7 @@ def test_a_pod_that_has_only_the_label_is_counted_as_soon_as_somebody_has_the_te
     assert only_node(usage).now == Requested({}, 2)
 
 
-def test_a_label_that_changes_is_seen() -> None:
+def test_a_changed_label_is_noticed() -> None:
     usage = filled([node()], [pod("waits", on="", terms=[S]), pod("a", labels={"app": "t"})])
     assert usage.put_pod(pod("a", labels={"app": "s"}))
     assert only_node(usage).now == Requested({}, 1, matched_terms={S: 1})
@@ -248,7 +248,7 @@ def test_the_same_labels_in_another_namespace_are_others() -> None:
     assert only_node(usage).now == Requested({}, 1)
 
 
-def test_a_term_that_is_not_by_host_is_had_by_its_pod_and_matched_by_nobody() -> None:
+def test_a_topology_term_is_held_by_its_pod_only() -> None:
     usage = filled([node()], [pod("a", terms=[VAGUE], labels={"app": "s"})])
     assert only_node(usage).now == Requested({}, 1, anti_affinity={VAGUE: 1})
 
@@ -257,12 +257,12 @@ def test_a_rule_by_zone_is_matched_while_its_pod_waits() -> None:
     usage = filled([node()], [pod("a", labels={"app": "t"})])
     assert usage.put_pod(pod("waits", on="", phase="Pending", terms=[ZONED], near=NEAR))
     assert only_node(usage).now == Requested({}, 1, matched_terms={ZONED: 1, NEAR: 1})
-    # With a node it has the rule, which others are asked about: whom it matches no longer matters.
+    # A bound pod has the rule that other pods are checked against. The pods it matches no longer matter.
     assert usage.put_pod(pod("waits", on="n1", terms=[ZONED], near=NEAR))
     assert only_node(usage).now == Requested({}, 2, anti_affinity={ZONED: 1})
 
 
-def test_a_rule_by_zone_about_any_value_is_matched_by_nobody() -> None:
+def test_a_zone_rule_about_any_value_matches_no_pod() -> None:
     """JobSet writes one about all other Jobs for each Job: pods times Jobs is too much to keep."""
     usage = filled([node()], [pod("a"), pod("waits", on="", phase="Pending", terms=[OPEN])])
     assert only_node(usage).now == Requested({}, 1)
@@ -273,7 +273,7 @@ def test_a_rule_by_zone_about_any_value_is_matched_by_nobody() -> None:
 # Topology spread: who counts for a constraint of a pod that has no node yet.
 
 
-def test_bound_pods_count_for_the_spread_of_one_that_waits() -> None:
+def test_bound_pods_count_for_the_spread_of_a_waiting_pod() -> None:
     usage = filled([node()], [pod("a", labels={"app": "s"}), pod("b", labels={"app": "t"})])
     waits = pod("waits", on="", phase="Pending", counts=COUNT)
     assert usage.put_pod(waits)
@@ -297,7 +297,7 @@ def test_pods_that_are_deleted_or_only_nominated_do_not_count() -> None:
     assert usage.remove_pod("uid-a")
 
 
-# Any sequence of changes against counting what is there at its end.
+# Any sequence of changes against a full count of the final objects.
 
 EVERY = PodTerm("team-a/")
 LOOSE = PodTerm("*/rank,app in (s,u)", None, (
@@ -348,21 +348,21 @@ CHANGES = st.lists(
 
 @dataclass
 class Cluster:
-    """What is there, as plain as can be."""
+    """The expected usage, computed as simply as possible."""
 
     nodes: dict[str, Node] = field(default_factory=dict)
     pods: dict[str, Pod] = field(default_factory=dict)
 
     def on(self, name: str) -> list[Pod]:
         return [
-            one
-            for one in self.pods.values()
-            if (one.node or one.nominated_node) == name and one.phase != "Succeeded"
+            item
+            for item in self.pods.values()
+            if (item.node or item.nominated_node) == name and item.phase != "Succeeded"
         ]
 
     def room(self, name: str) -> NodeInfo:
-        here = self.on(name)
-        one = self.nodes[name]
+        on_node = self.on(name)
+        item = self.nodes[name]
         live = [other for other in self.pods.values() if other.phase != "Succeeded"]
         terms = {
             term
@@ -374,12 +374,13 @@ class Cluster:
         terms |= {COUNT for other in live if other.needs.spreads and not other.node}
         return NodeInfo(
             name,
-            unschedulable=one.unschedulable,
-            ready=one.ready is not None and one.ready.status == "True",
-            allocatable=one.allocatable,
-            now=counted(here, terms),
-            pinned=counted([other for other in here if other.stays], terms),
-            unreadable=one.unreadable | {key for other in here for key in other.unread_requests},
+            unschedulable=item.unschedulable,
+            ready=item.ready is not None and item.ready.status == "True",
+            allocatable=item.allocatable,
+            now=counted(on_node, terms),
+            pinned=counted([other for other in on_node if other.stays], terms),
+            unreadable=item.unreadable
+            | {key for other in on_node for key in other.unread_requests},
         )
 
     def rooms(self) -> tuple[NodeInfo, ...]:
@@ -388,21 +389,21 @@ class Cluster:
 
 def counted(pods: list[Pod], terms: set[PodTerm]) -> Requested:
     amounts: dict[str, int] = {}
-    for one in pods:
-        for resource, amount in one.requests.items():
+    for item in pods:
+        for resource, amount in item.requests.items():
             whole = math.ceil(amount * (1000 if resource == "cpu" else 1))
             amounts[resource] = amounts.get(resource, 0) + whole
     return Requested(
         {resource: amount for resource, amount in amounts.items() if amount},
         len(pods),
-        frozenset(port for one in pods for port in one.needs.host_ports),
-        Counter(term for one in pods for term in one.needs.anti_affinity),
+        frozenset(port for item in pods for port in item.needs.host_ports),
+        Counter(term for item in pods for term in item.needs.anti_affinity),
         Counter(
-            term if term != COUNT or one.node else COUNT.of_nominated
-            for one in pods
+            term if term != COUNT or item.node else COUNT.of_nominated
+            for item in pods
             for term in terms
-            if matches_pod(term, "team-a", one.labels)
-            and (term != COUNT or one.meta.deleting_since is None)
+            if matches_pod(term, "team-a", item.labels)
+            and (term != COUNT or item.meta.deleting_since is None)
         ),
     )
 
@@ -414,8 +415,8 @@ def apply(change: Any, usage: Usage, cluster: Cluster) -> bool:
     if isinstance(change, Pod):
         cluster.pods[change.meta.ref.uid] = change
         return usage.put_pod(change)
-    what, name = change
-    if what == "node":
+    description, name = change
+    if description == "node":
         cluster.nodes.pop(name, None)
         return usage.remove_node(name)
     cluster.pods.pop(name, None)
@@ -423,26 +424,26 @@ def apply(change: Any, usage: Usage, cluster: Cluster) -> bool:
 
 
 @given(CHANGES)
-def test_any_sequence_of_changes_ends_where_counting_anew_ends(changes: list[Any]) -> None:
+def test_any_sequence_of_changes_equals_a_full_count(changes: list[Any]) -> None:
     usage, cluster = Usage(), Cluster()
     before, room = cluster.rooms(), usage.capacity()
     for change in changes:
-        seen = apply(change, usage, cluster)
+        observed = apply(change, usage, cluster)
         after = cluster.rooms()
         # It may say that something has changed where two changes undo each other, never the reverse.
-        assert seen or after == before
+        assert observed or after == before
         assert usage.capacity().nodes == after
-        if not seen:
+        if not observed:
             assert usage.capacity() is room
         for name in cluster.nodes:
-            assert usage.pods_on(name) == {one.meta.ref.uid for one in cluster.on(name)}
+            assert usage.pods_on(name) == {obj.meta.ref.uid for obj in cluster.on(name)}
         before, room = after, usage.capacity()
     every = usage.load_of(list(cluster.pods))
-    assert every == {one.name: one.now for one in before if one.now.pods}
+    assert every == {item.name: item.now for item in before if item.now.pods}
 
 
 @given(CHANGES)
-def test_changes_that_nobody_looked_at_in_between(changes: list[Any]) -> None:
+def test_unread_changes_are_accumulated(changes: list[Any]) -> None:
     usage, cluster = Usage(), Cluster()
     for change in changes:
         apply(change, usage, cluster)

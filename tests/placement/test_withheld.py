@@ -45,7 +45,7 @@ def summarize_reason(
     assert reason is not None
     advice = advise(unit)
     first = advice[0].text if advice else ""
-    return reason.code, reason.text, [one.change for one in advice], first
+    return reason.code, reason.text, [item.change for item in advice], first
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def summarize_reason(
         ({GPU: "8"}, {GPU: "many"}, {}),
     ],
 )
-def test_what_is_read(
+def test_withheld_devices_are_computed(
     capacity: dict[str, str], allocatable: dict[str, str], withheld: dict[str, int]
 ) -> None:
     """CPU and memory that a kubelet keeps for itself are no devices that are lost."""
@@ -107,7 +107,7 @@ def test_a_part_is_not_allocatable() -> None:
     assert kinds == [AdviceKind.RESTORE]
 
 
-def test_a_part_that_would_not_help_is_not_told() -> None:
+def test_a_withheld_part_that_does_not_help_is_not_reported() -> None:
     """Seven of eight take one pod of four, and eight would take two; five of six make no difference."""
     _, text, kinds, _ = summarize_reason(2, 4, a_served_node("a", {GPU: "8"}, {GPU: "7"}))
     assert "not allocatable" in text
@@ -118,7 +118,7 @@ def test_a_part_that_would_not_help_is_not_told() -> None:
 
 
 def test_another_node_is_not_to_blame() -> None:
-    """What is lost on a node that the pods cannot go to anyway is not told."""
+    """Losses on an unusable node are not reported."""
     good = a_served_node("a", {GPU: "8"}, {GPU: "8"})
     other = a_served_node("b", {RDMA: "8", GPU: "0"}, {RDMA: "0"})
     _, text, kinds, _ = summarize_reason(2, 8, good, other)

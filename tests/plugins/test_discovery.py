@@ -26,7 +26,7 @@ def find(monkeypatch: pytest.MonkeyPatch, folder: Path, **files: str) -> tuple[G
     return find_members(package, GroupingAPI, "group")
 
 
-def test_a_member_with_its_required_fields_is_found(
+def test_a_member_with_its_required_fields_is_discovered(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     (toys,) = find(monkeypatch, tmp_path, toys=TOYS)

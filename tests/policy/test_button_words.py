@@ -49,7 +49,7 @@ HELD = {"holds": (a_hold(),)}
     ],
     ids=["runs", "suspended", "queued", "own queue", "mid-revert", "pause", "pause suspended"],
 )  # fmt: skip
-def test_a_suspend_says_what_it_does(
+def test_a_suspend_button_names_its_effect(
     context: Gang, levers: ClusterLevers, label: str, meaning: str
 ) -> None:
     plan = make_plan(context, "trio-w-1", "suspend", levers)
@@ -75,7 +75,7 @@ def test_a_suspend_says_what_it_does(
     ],
     ids=["held", "suspended", "queued", "own queue", "runs", "failed", "paused", "both"],
 )  # fmt: skip
-def test_a_resume_that_starts_nothing_says_so(context: Gang, label: str, meaning: str) -> None:
+def test_a_resume_without_effect_says_so(context: Gang, label: str, meaning: str) -> None:
     plan = make_plan(context, "trio-w-1", "resume")
     assert (plan.allowed, plan.label, plan.meaning) == (True, label, meaning)
 

@@ -32,7 +32,7 @@ PAUSE = replace(WITHOUT, parallelism=True)
 NO_RESTART = "JobSet trio fails ({}) and Job trio-w-1 is deleted."
 
 
-def _said(owner: Owner, levers: ClusterLevers = READY, name: str = "trio-w-1") -> str:
+def _consequences(owner: Owner, levers: ClusterLevers = READY, name: str = "trio-w-1") -> str:
     plan = make_plan(a_context(owner), name, "suspend", levers)
     assert plan.allowed, plan.why_not
     return text(plan)
@@ -47,14 +47,12 @@ def _said(owner: Owner, levers: ClusterLevers = READY, name: str = "trio-w-1") -
     ],
     ids=["hold", "native", "parallelism"],
 )
-def test_a_restart_keeps_a_hold_and_nothing_else(
-    levers: ClusterLevers, claim: str, after: str
-) -> None:
+def test_a_restart_keeps_only_the_hold(levers: ClusterLevers, claim: str, after: str) -> None:
     owner = a_trio(independent_claim=claim, counted_restarts=1)
     assert (
         "If another Job fails, JobSet trio restarts (1 of 3 restarts used) and Job trio-w-1 is "
         f"{after}."
-    ) in _said(owner, levers)
+    ) in _consequences(owner, levers)
 
 
 FAILURES: list[tuple[dict[str, Any], str]] = [
@@ -83,18 +81,18 @@ FAILURES: list[tuple[dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("fields", "sentence"), FAILURES)
-def test_the_failure_policy_is_said(fields: dict[str, Any], sentence: str) -> None:
+def test_the_failure_policy_is_mentioned(fields: dict[str, Any], sentence: str) -> None:
     fields = dict(fields)
     policies = Policies(failure_rules=fields.pop("rules", ()))
-    assert sentence in _said(a_trio(policies=policies, **fields))
+    assert sentence in _consequences(a_trio(policies=policies, **fields))
 
 
 def test_a_rule_about_all_leaves_no_other_failure() -> None:
     policies = Policies(failure_rules=(FailureRule("RestartJob"),))
-    assert "any other failure" not in _said(a_trio(policies=policies))
+    assert "any other failure" not in _consequences(a_trio(policies=policies))
 
 
-def test_a_rule_about_the_stopped_job_alone_is_left_out() -> None:
+def test_a_rule_about_the_stopped_job_only_is_omitted() -> None:
     rules = (FailureRule("FailJobSet", roles=("driver",)),)
     owner = a_jobset(
         "ft",
@@ -103,8 +101,8 @@ def test_a_rule_about_the_stopped_job_alone_is_left_out() -> None:
         max_restarts=1,
         policies=Policies(failure_rules=rules),
     )
-    assert "Job of driver" not in _said(owner, name="ft-driver-0")
-    assert "If a Job of driver fails, JobSet ft fails" in _said(owner, name="ft-w-0")
+    assert "Job of driver" not in _consequences(owner, name="ft-driver-0")
+    assert "If a Job of driver fails, JobSet ft fails" in _consequences(owner, name="ft-w-0")
 
 
 SUCCESSES = [
@@ -128,7 +126,7 @@ SUCCESSES = [
 
 
 @pytest.mark.parametrize(("policies", "sentence"), SUCCESSES)
-def test_the_success_policy_and_the_ttl_are_said(policies: Policies, sentence: str) -> None:
+def test_the_success_policy_and_the_ttl_are_mentioned(policies: Policies, sentence: str) -> None:
     owner = a_jobset("ft", a_role("driver"), a_role("w"), policies=policies)
     assert sentence in make_plan(a_context(owner), "ft-w-0", "suspend").reactions
 
@@ -166,7 +164,7 @@ def test_parts_that_wait_for_it_are_named(origin: str) -> None:
     assert ABSENT not in objects.warnings
 
 
-def test_what_waits_for_running_jobs_does_not_wait_for_the_held_one() -> None:
+def test_roles_that_wait_for_running_jobs_do_not_wait_for_the_held_job() -> None:
     plan = make_plan(_chain(made=("driver", "workers")), "ft-driver-0", "suspend")
     assert "not made" not in text(plan)
     plan = make_plan(_chain(made=("driver", "workers")), "ft-workers-1", "suspend")
@@ -185,17 +183,17 @@ def test_a_paused_job_counts_as_ready_and_never_completes() -> None:
     assert "3 Jobs of workers and eval are not created while it is paused" in text(complete)
 
 
-def test_the_coordinator_is_warned_of() -> None:
+def test_a_coordinator_gets_a_warning() -> None:
     owner = a_trio(policies=Policies(coordinator="trio-w-1"))
     sentence = (
         "The coordinator's address of JobSet trio points at this Job: nothing answers there while "
         "it is held."
     )
-    assert sentence in _said(owner)
-    assert "coordinator" not in _said(owner, name="trio-w-0")
+    assert sentence in _consequences(owner)
+    assert "coordinator" not in _consequences(owner, name="trio-w-0")
 
 
-def test_the_last_running_job_is_warned_of() -> None:
+def test_the_last_running_job_gets_a_warning() -> None:
     owner = a_trio()
     stopped = [a_child(owner, name, suspended=True) for name in ("trio-w-0", "trio-w-2")]
     plan = make_plan(a_context(owner, *stopped), "trio-w-1", "suspend")
@@ -203,10 +201,10 @@ def test_the_last_running_job_is_warned_of() -> None:
         "It is the last Job of JobSet trio that is not stopped: nothing of it will run, while the "
         "JobSet does not count as suspended."
     ) in plan.warnings
-    assert "last Job" not in _said(owner)
+    assert "last Job" not in _consequences(owner)
 
 
-def test_of_a_single_job_the_whole_is_suspended_instead() -> None:
+def test_the_owner_is_suspended_instead_of_its_only_job() -> None:
     owner = a_jobset("one", a_role("w", pods=4), policies=Policies(), max_restarts=2)
     plan = make_plan(a_context(owner), "one-w-0", "suspend")
     assert (
@@ -254,7 +252,7 @@ def test_finished_siblings_count_for_no_quorum() -> None:
     assert "with 1 other Job, whose quorum is 4 pods; 2 would remain" in text(plan)
 
 
-def test_a_group_that_is_not_known_is_said() -> None:
+def test_an_unknown_group_is_mentioned() -> None:
     plan = make_plan(replace(_sharing(a_trio(), quorum=6), groups=()), "trio-w-1", "suspend")
     assert "its quorum is not known" in text(plan)
 
@@ -265,25 +263,25 @@ def test_a_restart_in_place_waits_for_all_pods() -> None:
     assert (
         "JobSet trio restarts in place: after a failure its containers run on only when all 6 pods "
         "are there, which they are not while Job trio-w-1 is held."
-    ) in _said(owner)
-    assert "in place" not in _said(a_trio(policies=Policies(restart_strategy="Recreate")))
+    ) in _consequences(owner)
+    assert "in place" not in _consequences(a_trio(policies=Policies(restart_strategy="Recreate")))
 
 
 @pytest.mark.parametrize(
     ("in_order", "when"), [(False, "within a second"), (True, "once its pods are gone")]
 )
-def test_when_a_forced_suspend_is_undone(in_order: bool, when: str) -> None:
+def test_a_forced_suspend_shows_when_it_is_reverted(in_order: bool, when: str) -> None:
     owner = a_trio(policies=Policies(in_order=in_order))
-    assert f"will likely undo it {when}" in _said(owner, replace(WITHOUT, forced=True))
+    assert f"will likely undo it {when}" in _consequences(owner, replace(WITHOUT, forced=True))
 
 
-def test_the_end_of_a_hold_is_said() -> None:
+def test_the_end_of_a_hold_is_mentioned() -> None:
     plan = make_plan(a_context(), "trio-w-1", "suspend", until=NOW + timedelta(hours=6))
     assert "gangboard removes the Hold and resumes it at 2026-11-21 18:00 UTC." in plan.reactions
 
 
-def test_without_policies_nothing_is_claimed() -> None:
+def test_unread_policies_are_not_mentioned() -> None:
     """The policies of the owner were not read, so there is no sentence about them."""
-    reported = _said(a_trio(policies=None))
+    reported = _consequences(a_trio(policies=None))
     assert "fail" not in reported
     assert "complete" not in reported

@@ -51,7 +51,7 @@ def test_each_lever_needs_its_own() -> None:
     )
 
 
-def test_what_is_off_or_not_served_is_no_lever() -> None:
+def test_disabled_and_unserved_levers_are_unavailable() -> None:
     assert "parallelism" not in {lever.lever for lever in lever_rights(PermissionOptions())}
     without = lever_rights(PermissionOptions(not_served=frozenset({HOLDS})))
     assert [lever.lever for lever in without if lever.lever in ("hold", "native")] == ["native"]

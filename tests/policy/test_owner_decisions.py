@@ -80,7 +80,7 @@ def test_a_standalone_job_is_suspended_by_its_own_field() -> None:
     )
 
 
-def test_pods_that_nobody_counts_are_not_counted() -> None:
+def test_uncounted_pods_are_omitted() -> None:
     plan = make_plan(a_standalone(active_pods=None), "train", "suspend")
     assert plan.reactions[0].startswith("Its pods are deleted,")
     assert make_plan(a_standalone(active_pods=0), "train", "suspend").reactions[0] == (
@@ -91,7 +91,7 @@ def test_pods_that_nobody_counts_are_not_counted() -> None:
     ] == ("Its 1 pod is deleted, at once; unsaved work is lost.")
 
 
-def test_what_is_no_owner_has_no_lever() -> None:
+def test_objects_that_are_no_owner_have_no_lever() -> None:
     group = a_group("ring", quorum=4)
     context = a_gang(owner=Owner(meta=group.meta, desired=4), groups=(group,))
     plan = make_plan(context, "ring", "suspend")
@@ -101,7 +101,7 @@ def test_what_is_no_owner_has_no_lever() -> None:
 
 
 @pytest.mark.parametrize("labelled", [True, False])
-def test_kueue_is_asked_where_it_manages_the_owner(labelled: bool) -> None:
+def test_kueue_decides_about_the_owners_it_manages(labelled: bool) -> None:
     """Kueue undoes a plain suspend in both directions (jobset-kueue.md §3.5)."""
     plan = make_plan(_queued(a_trio(queue="lq" if labelled else "")), "trio", "suspend")
     assert plan.lever == "kueue-active"
@@ -136,7 +136,7 @@ def test_kueue_queues_it_again() -> None:
     assert plan.warnings == ()
 
 
-def test_a_deactivation_by_kueue_itself_is_said() -> None:
+def test_a_deactivation_by_kueue_is_mentioned() -> None:
     evicted = Condition(
         "Evicted", "True", "DeactivatedDueToRequeuingLimitExceeded", "The workload is deactivated"
     )
@@ -149,7 +149,7 @@ def test_a_deactivation_by_kueue_itself_is_said() -> None:
     )
 
 
-def test_what_waits_in_a_queue_leaves_it() -> None:
+def test_a_queued_owner_leaves_its_queue() -> None:
     plan = make_plan(_queued(a_trio(queue="lq", suspended=True), admitted=False), "trio", "suspend")
     assert plan.reactions == (
         "Kueue takes JobSet trio out of queue lq until it is resumed; it has no pods to lose.",
@@ -170,7 +170,7 @@ def test_served_versions_of_kueue_are_followed() -> None:
     assert "/kueue.x-k8s.io/v1beta1/" in make_plan(context, "trio", "suspend").steps[0].path
 
 
-def test_independent_jobs_are_suspended_one_by_one() -> None:
+def test_independent_jobs_are_suspended_individually() -> None:
     owner = a_trio(independent_claim=CLAIM)
     stopped = a_child(owner, "trio-w-0", suspended=True)
     done = a_child(owner, "trio-w-2", finish=succeeded())
@@ -192,7 +192,7 @@ def test_a_claim_alone_changes_nothing_for_the_owner() -> None:
     assert plan.lever == "suspend"
 
 
-def test_kueue_goes_before_independence() -> None:
+def test_kueue_takes_precedence_over_independence() -> None:
     owner = a_trio(independent_claim=CLAIM, queue="lq")
     assert make_plan(_queued(owner), "trio", "suspend", NATIVE).lever == "kueue-active"
 
@@ -211,7 +211,7 @@ def test_jobs_that_do_not_follow_are_named() -> None:
 NOT_SERVED = {"queue_visibility": "not-served"}
 
 
-def test_what_names_a_queue_that_nobody_serves_is_resumed_by_its_own_field() -> None:
+def test_an_owner_in_an_unserved_queue_is_resumed_by_its_field() -> None:
     plan = make_plan(a_context(a_trio(queue="lq", suspended=True), **NOT_SERVED), "trio", "resume")
     assert (plan.lever, plan.why_not) == ("suspend", "")
     assert (plan.before, plan.after) == ({"spec.suspend": "true"}, {"spec.suspend": "false"})
@@ -221,7 +221,7 @@ def test_what_names_a_queue_that_nobody_serves_is_resumed_by_its_own_field() -> 
     )
 
 
-def test_what_names_a_queue_that_nobody_serves_is_suspended_by_its_own_field() -> None:
+def test_an_owner_in_an_unserved_queue_is_suspended_by_its_field() -> None:
     plan = make_plan(a_context(a_trio(queue="lq"), **NOT_SERVED), "trio", "suspend")
     assert plan.lever == "suspend"
     assert plan.warnings == (
@@ -231,14 +231,14 @@ def test_what_names_a_queue_that_nobody_serves_is_suspended_by_its_own_field() -
 
 
 @pytest.mark.parametrize("visibility", ["", "served"])
-def test_where_a_queue_may_be_served_nothing_is_done_behind_its_back(visibility: str) -> None:
+def test_a_possibly_served_queue_is_never_bypassed(visibility: str) -> None:
     context = a_context(a_trio(queue="lq", suspended=True))
     plan = make_plan(with_cluster(context, queue_visibility=visibility), "trio", "resume")
     assert plan.lever is None
     assert "queue lq of Kueue" in plan.why_not
 
 
-def test_an_entry_left_over_from_a_queue_that_is_not_served_any_more_counts_for_nothing() -> None:
+def test_a_leftover_entry_of_an_unserved_queue_is_ignored() -> None:
     plan = make_plan(
         with_cluster(_queued(a_trio(suspended=True), admitted=False), **NOT_SERVED),
         "trio",
@@ -247,7 +247,7 @@ def test_an_entry_left_over_from_a_queue_that_is_not_served_any_more_counts_for_
     assert (plan.lever, plan.warnings) == ("suspend", ())
 
 
-def test_a_child_in_a_queue_that_nobody_serves_waits_for_its_jobset_alone() -> None:
+def test_a_child_in_an_unserved_queue_waits_only_for_its_jobset() -> None:
     owner = a_trio(queue="lq", suspended=True)
     context = a_context(owner, a_child(owner, "trio-w-1", suspended=True))
     assert make_plan(with_cluster(context, **NOT_SERVED), "trio-w-1", "resume").why_not == (

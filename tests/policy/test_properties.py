@@ -166,7 +166,7 @@ def test_every_change_is_tested_for_uid_and_generation_first(case: Any) -> None:
 
 
 @given(plans)
-def test_the_field_of_what_kueue_manages_is_never_written(case: Any) -> None:
+def test_the_suspend_field_of_a_kueue_owner_is_never_written(case: Any) -> None:
     context, _, result = _ask(case)
     served = context.cluster.queue_visibility != "not-served"
     managed = served and (context.owner.queue or context.entries)
@@ -179,7 +179,7 @@ def test_the_field_of_what_kueue_manages_is_never_written(case: Any) -> None:
 
 
 @given(plans)
-def test_a_job_alone_is_suspended_only_behind_a_proof_or_where_it_is_honoured(case: Any) -> None:
+def test_a_single_job_is_suspended_only_with_a_proof_or_if_honoured(case: Any) -> None:
     context, cluster, result = _ask(case)
     honoured = cluster.native_honoured and context.owner.independent_claim
     if result.verb is Verb.SUSPEND and result.subject.kind == "Job" and result.lever == "native":
@@ -214,7 +214,7 @@ def test_a_hold_can_always_be_removed(case: Any) -> None:
 
 
 @given(plans)
-def test_patches_do_what_the_plan_says_and_nothing_to_what_moved_on(case: Any) -> None:
+def test_patches_do_what_the_plan_shows_and_skip_changed_objects(case: Any) -> None:
     context, _, result = _ask(case)
     for step in result.steps:
         job = next((job for job in context.jobs if job.meta.ref == step.subject), None)

@@ -117,7 +117,7 @@ CASES = [
     [case[1:] for case in CASES],
     ids=[case[0] for case in CASES],
 )
-def test_is_refused_in_these_words(context: Gang, name: str, verb: str, why: str) -> None:
+def test_each_refusal_has_its_message(context: Gang, name: str, verb: str, why: str) -> None:
     assert _refused(make_plan(context, name, verb)) == why
 
 
@@ -173,7 +173,7 @@ LEVERLESS = [
 
 
 @pytest.mark.parametrize(("levers", "claim", "reasons", "needs"), LEVERLESS)
-def test_without_a_lever_it_says_which_and_what_to_install(
+def test_a_missing_lever_is_named_with_its_installation(
     levers: ClusterLevers, claim: str, reasons: str, needs: str
 ) -> None:
     plan = make_plan(a_context(a_trio(independent_claim=claim)), "trio-w-1", "suspend", levers)
@@ -205,7 +205,7 @@ def test_an_end_lies_ahead() -> None:
     assert why == "The end 2026-11-21 12:00 UTC is past: a Hold needs a later one."
 
 
-def test_a_hold_that_is_there_gets_no_other_end() -> None:
+def test_the_end_of_an_existing_hold_is_not_changed() -> None:
     later = NOW + timedelta(hours=1)
     existing = a_context(holds=(a_hold(until=later),))
     assert make_plan(existing, "trio-w-1", "suspend", until=later).allowed
@@ -215,7 +215,7 @@ def test_a_hold_that_is_there_gets_no_other_end() -> None:
 
 @pytest.mark.parametrize("verb", ["suspend", "resume"])
 @pytest.mark.parametrize("name", ["trio", "trio-w-1"])
-def test_nothing_is_changed_in_a_version_that_is_not_known(name: str, verb: str) -> None:
+def test_objects_of_an_unknown_version_are_not_changed(name: str, verb: str) -> None:
     """It is read as the newest known version. The effect of a change on its controller is unknown."""
     context = a_context(api_versions={"jobsets.jobset.x-k8s.io": "v2"})
     assert _refused(make_plan(context, name, verb)) == (
@@ -227,7 +227,7 @@ def test_nothing_is_changed_in_a_version_that_is_not_known(name: str, verb: str)
 
 
 @pytest.mark.parametrize("kind", [kind for kind in registry.owner_kinds() if kind.resource.fields])
-def test_so_it_is_with_each_kind_that_is_read_in_a_version_that_is_not_known(
+def test_owners_of_an_unknown_version_are_not_changed(
     kind: OwnerKind,
 ) -> None:
     """Also where the kind stands between the owner and its Jobs."""
@@ -241,7 +241,7 @@ def test_so_it_is_with_each_kind_that_is_read_in_a_version_that_is_not_known(
     assert reported in _refused(make_plan(between, "train", "suspend"))
 
 
-def test_neither_is_an_entry_of_a_queue() -> None:
+def test_entries_of_an_unknown_version_are_not_changed() -> None:
     entries = (an_entry(name="w-0"),)
     context = a_context(
         a_trio(queue="lq"), entries=entries, api_versions={"workloads.kueue.x-k8s.io": "v3"}

@@ -87,7 +87,7 @@ RELEASES = [
 @pytest.mark.parametrize(
     ("context", "says"), [case[1:] for case in RELEASES], ids=[case[0] for case in RELEASES]
 )
-def test_only_the_hold_is_removed(context: Gang, says: str) -> None:
+def test_a_resume_only_deletes_the_hold(context: Gang, says: str) -> None:
     """The state of the owner never blocks its removal, and the Job does not change."""
     plan = make_plan(context, "trio-w-1", "resume")
     assert [step.kind for step in plan.steps] == [StepKind.DELETE_HOLD]
@@ -157,7 +157,7 @@ def test_a_native_job_is_resumed_by_its_field() -> None:
     assert (plan.lever, bodies(plan)) == ("native", [RESUME])
 
 
-def test_a_resume_before_its_dependency_is_warned_of() -> None:
+def test_a_resume_before_its_dependency_gets_a_warning() -> None:
     """JobSet itself would not resume it yet (resumeJobsIfNecessary, v0.12)."""
     owner = a_jobset(
         "ft",
@@ -202,7 +202,7 @@ def test_a_job_that_a_queue_of_its_own_keeps_is_not_resumed(own: Any, why: str) 
     assert plan.reactions[0].startswith("Only the Hold is removed: ")
 
 
-def test_where_no_queue_is_served_a_label_keeps_no_job_from_being_resumed() -> None:
+def test_a_queue_label_does_not_prevent_a_resume_without_a_served_queue() -> None:
     context = a_context(TRIO, a_child(TRIO, "trio-w-1", suspended=True, queue="lq"))
     plan = make_plan(with_cluster(context, queue_visibility="not-served"), "trio-w-1", "resume")
     assert plan.lever == "native"

@@ -43,7 +43,7 @@ def judge(
     return evaluate_selection(context, levers, {f"uid-{name}" for name in names}, verb, NOW)
 
 
-def said(context: Gang, *names: str, levers: ClusterLevers = READY) -> tuple[str, ...]:
+def sentences_about(context: Gang, *names: str, levers: ClusterLevers = READY) -> tuple[str, ...]:
     selection = judge(context, *names, levers=levers)
     assert selection is not None
     return selection.sentences
@@ -65,7 +65,7 @@ class TestNothingRuns:
             "trio",
         )
 
-    def test_all_but_one_leave_one_that_runs(self) -> None:
+    def test_one_unselected_job_keeps_running(self) -> None:
         selection = judge(a_context(), "trio-w-0", "trio-w-2")
         assert selection is not None
         assert "will run" not in " ".join(selection.sentences)
@@ -79,26 +79,26 @@ class TestNothingRuns:
     def test_a_job_that_does_not_run_need_not_be_chosen(self, fields: dict[str, Any]) -> None:
         owner = a_trio()
         context = a_context(owner, a_child(owner, "trio-w-1", **fields))
-        assert NOTHING_RUNS in said(context, "trio-w-0", "trio-w-2")
+        assert NOTHING_RUNS in sentences_about(context, "trio-w-0", "trio-w-2")
         assert is_whole(context, "trio-w-0", "trio-w-2")
-        assert "will run" not in " ".join(said(context, "trio-w-0"))
+        assert "will run" not in " ".join(sentences_about(context, "trio-w-0"))
 
     def test_a_held_job_does_not_run(self) -> None:
         owner = a_trio()
         context = a_context(owner, a_child(owner, "trio-w-1", suspended=True), holds=(a_hold(),))
-        assert NOTHING_RUNS in said(context, "trio-w-0", "trio-w-2")
+        assert NOTHING_RUNS in sentences_about(context, "trio-w-0", "trio-w-2")
 
-    def test_where_nothing_runs_already_nothing_stops(self) -> None:
+    def test_a_set_without_running_jobs_stops_no_job(self) -> None:
         owner = a_trio(suspended=True)
         stopped = [a_child(owner, name, suspended=True) for name in TRIO]
-        assert "will run" not in " ".join(said(a_context(owner, *stopped), *TRIO))
+        assert "will run" not in " ".join(sentences_about(a_context(owner, *stopped), *TRIO))
         assert not is_whole(a_context(owner, *stopped), *TRIO)
 
     def test_jobs_of_a_suspended_owner_stop_anyway(self) -> None:
         owner = a_trio(suspended=True)
-        assert "will run" not in " ".join(said(a_context(owner), *TRIO))
+        assert "will run" not in " ".join(sentences_about(a_context(owner), *TRIO))
 
-    def test_what_is_not_made_yet_and_waits_for_nothing_chosen_can_still_start(self) -> None:
+    def test_a_missing_job_without_a_selected_dependency_can_still_start(self) -> None:
         owner = a_jobset("ft", a_role("w", jobs=2), a_role("eval"))
         context = a_context(owner)
         objects = replace(context, jobs=tuple(job for job in context.jobs if job.role_name == "w"))
@@ -123,9 +123,11 @@ class TestNothingRuns:
             a_child(owner, "ft-x-0", finish=succeeded()),
         )
         pausing = replace(WITHOUT, parallelism=True)
-        can_start = "can still start" in " ".join(said(context, "ft-w-0", levers=pausing))
+        can_start = "can still start" in " ".join(
+            sentences_about(context, "ft-w-0", levers=pausing)
+        )
         assert can_start is starts
-        assert "can still start" not in " ".join(said(context, "ft-w-0"))
+        assert "can still start" not in " ".join(sentences_about(context, "ft-w-0"))
 
 
 class TestOwner:
@@ -138,12 +140,12 @@ class TestOwner:
 
     def test_is_not_offered_where_it_cannot_be_suspended(self) -> None:
         context = a_context(a_trio(queue="lq"))
-        assert NOTHING_RUNS in said(context, *TRIO)
+        assert NOTHING_RUNS in sentences_about(context, *TRIO)
         assert not is_whole(context, *TRIO), "its Workload is not known"
 
-    def test_is_no_better_where_its_jobs_are_suspended_one_by_one(self) -> None:
+    def test_jobs_suspended_individually_are_no_better(self) -> None:
         context = a_context(a_trio(independent_claim=CLAIM))
-        assert NOTHING_RUNS in said(context, *TRIO, levers=NATIVE)
+        assert NOTHING_RUNS in sentences_about(context, *TRIO, levers=NATIVE)
         assert not is_whole(context, *TRIO, levers=NATIVE)
 
 
@@ -159,33 +161,33 @@ class TestForced:
     @pytest.mark.parametrize(
         ("in_order", "when"), [(False, "within a second"), (True, "once its pods are gone")]
     )
-    def test_is_judged_as_a_set_and_said_not_to_last(self, in_order: bool, when: str) -> None:
+    def test_the_set_is_judged_together_as_temporary(self, in_order: bool, when: str) -> None:
         context = a_context(a_trio(policies=Policies(in_order=in_order)))
-        sentences = said(context, *TRIO, levers=self.FORCED)
+        sentences = sentences_about(context, *TRIO, levers=self.FORCED)
         assert sentences[:2] == (self.SHORT.format(when), NOTHING_RUNS)
         assert is_whole(context, *TRIO, levers=self.FORCED), "the owner's own lever lasts"
 
-    def test_of_some_nothing_stops(self) -> None:
+    def test_a_partial_selection_leaves_running_jobs(self) -> None:
         selection = judge(a_context(), "trio-w-0", "trio-w-2", levers=self.FORCED)
         assert selection is not None
         assert NOTHING_RUNS not in selection.sentences
         assert selection.owner_plan is None
 
-    def test_where_the_jobset_leaves_its_jobs_alone_it_lasts(self) -> None:
+    def test_a_set_lasts_if_the_jobset_does_not_revert_jobs(self) -> None:
         context = a_context(a_trio(independent_claim=CLAIM))
-        sentences = said(context, *TRIO, levers=replace(NATIVE, forced=True))
+        sentences = sentences_about(context, *TRIO, levers=replace(NATIVE, forced=True))
         assert sentences[0] == NOTHING_RUNS
 
 
 class TestNothingToSay:
-    def test_of_a_resume(self) -> None:
+    def test_a_resume_is_not_judged_as_a_set(self) -> None:
         assert judge(a_context(), *TRIO, verb=Verb.RESUME) is None
 
-    def test_where_the_owner_is_chosen_too(self) -> None:
+    def test_a_selected_owner_is_not_judged_as_a_set(self) -> None:
         assert judge(a_context(), "trio", *TRIO) is None
         assert judge(a_standalone(), "train") is None
 
-    def test_where_none_can_be_stopped(self) -> None:
+    def test_a_set_without_levers_is_not_judged(self) -> None:
         assert judge(a_context(), *TRIO, levers=WITHOUT) is None
         assert judge(a_context(), "another") is None
 
@@ -225,7 +227,7 @@ def test_success_is_judged_for_the_set(
     policies: Policies, chosen: tuple[str, ...], sentence: str
 ) -> None:
     owner = a_jobset("ft", a_role("driver"), a_role("w", jobs=2), policies=policies)
-    assert sentence in said(a_context(owner), *chosen)
+    assert sentence in sentences_about(a_context(owner), *chosen)
 
 
 def _chain() -> Owner:
@@ -238,8 +240,10 @@ def _chain() -> Owner:
     )
 
 
-def test_only_jobs_outside_that_wait_for_the_set_are_named() -> None:
-    result = " ".join(said(a_context(_chain()), "ft-driver-0", "ft-workers-0", "ft-workers-1"))
+def test_only_unselected_jobs_that_wait_for_the_set_are_named() -> None:
+    result = " ".join(
+        sentences_about(a_context(_chain()), "ft-driver-0", "ft-workers-0", "ft-workers-1")
+    )
     assert (
         "After a restart or a resume of JobSet ft the Jobs of eval do not start while they are "
         "held: eval depends on workers."
@@ -248,7 +252,7 @@ def test_only_jobs_outside_that_wait_for_the_set_are_named() -> None:
 
 
 def test_a_part_of_which_some_jobs_are_outside_is_named() -> None:
-    result = " ".join(said(a_context(_chain()), "ft-driver-0", "ft-workers-0"))
+    result = " ".join(sentences_about(a_context(_chain()), "ft-driver-0", "ft-workers-0"))
     assert "the Jobs of workers and eval do not start while they are held" in result
 
 
@@ -259,26 +263,26 @@ def _sharing(quorum: int) -> Gang:
 
 def test_a_shared_group_is_judged_by_all_that_leave_it() -> None:
     """The quorum is 4 of 6 pods: one Job may stop, two may not."""
-    assert "PodGroup" not in " ".join(said(_sharing(4), "trio-w-0"))
+    assert "PodGroup" not in " ".join(sentences_about(_sharing(4), "trio-w-0"))
     assert (
         "2 of them share PodGroup ring with 1 other Job, whose quorum is 4 pods; 2 would remain. A "
         "lost sibling can never be replaced while these Jobs are held, and after a restart or a "
         "resume of JobSet trio no pod of the group is placed."
-    ) in said(_sharing(4), "trio-w-0", "trio-w-1")
-    assert "PodGroup" not in " ".join(said(_sharing(2), "trio-w-0", "trio-w-1"))
-    assert "PodGroup" not in " ".join(said(_sharing(4), *TRIO)), "no sibling is left"
+    ) in sentences_about(_sharing(4), "trio-w-0", "trio-w-1")
+    assert "PodGroup" not in " ".join(sentences_about(_sharing(2), "trio-w-0", "trio-w-1"))
+    assert "PodGroup" not in " ".join(sentences_about(_sharing(4), *TRIO)), "no sibling is left"
 
 
 class TestEachOfThem:
     """The plan for one Job that is chosen together with others."""
 
-    def _said(self, owner: Owner, name: str, *chosen: str) -> str:
+    def _plan_text(self, owner: Owner, name: str, *chosen: str) -> str:
         uids = frozenset(f"uid-{item}" for item in chosen)
         plan = make_plan(a_context(owner), name, Verb.SUSPEND, chosen=uids)
         assert plan.allowed
         return text(plan)
 
-    def test_what_is_said_of_the_set_is_not_said_again(self) -> None:
+    def test_sentences_about_the_set_are_not_repeated(self) -> None:
         owner = a_jobset("one", a_role("w"), policies=Policies(), max_restarts=2)
         assert "cannot complete" in self._said(owner, "one-w-0")
         assert "It is the only unfinished Job" in self._said(owner, "one-w-0")
@@ -286,7 +290,7 @@ class TestEachOfThem:
         assert "cannot complete" not in together
         assert "only unfinished" not in together
 
-    def test_another_job_that_fails_is_one_that_is_not_stopped(self) -> None:
+    def test_another_failing_job_is_an_unselected_one(self) -> None:
         assert "If another Job fails" in self._said(a_trio(), "trio-w-1", *TRIO[1:])
         assert "fails" not in self._said(a_trio(), "trio-w-1", *TRIO)
 

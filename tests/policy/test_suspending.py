@@ -58,7 +58,7 @@ def test_the_best_lever_that_works_is_taken(levers: ClusterLevers, claim: str, l
     assert plan.lever is lever
 
 
-def test_a_hold_is_made_proved_and_then_the_job_is_suspended() -> None:
+def test_a_hold_is_created_and_proved_before_the_suspend() -> None:
     plan = make_plan(a_context(), "trio-w-1", "suspend", until=NOW + timedelta(hours=6))
     create, prove, patch = plan.steps
     assert [step.kind for step in plan.steps] == [
@@ -132,13 +132,13 @@ def test_names_of_holds_fit_and_differ() -> None:
     assert all(len(item) <= 63 and "--" not in item for item in result)
 
 
-def test_long_words_fit_the_hold() -> None:
+def test_long_values_are_cut_to_the_limits_of_a_hold() -> None:
     hold = bodies(make_plan(a_context(), "trio-w-1", "suspend", by="b" * 300, reason="r" * 2000))[0]
     assert (len(hold["spec"]["by"]), len(hold["spec"]["reason"])) == (256, 1024)
     assert "until" not in hold["spec"]
 
 
-def test_paths_follow_what_is_served() -> None:
+def test_paths_use_the_served_versions() -> None:
     served = {"holds.gangboard.dev": "v1", "jobs.batch": "v1"}
     plan = make_plan(a_context(api_versions=served), "trio-w-1", "suspend")
     assert plan.steps[0].path == "/apis/gangboard.dev/v1/namespaces/team-a/holds"
@@ -148,14 +148,14 @@ def test_paths_follow_what_is_served() -> None:
     assert hold["metadata"]["ownerReferences"][0]["apiVersion"] == "jobset.x-k8s.io/v1alpha2"
 
 
-def test_a_hold_that_is_there_is_used() -> None:
+def test_an_existing_hold_is_reused() -> None:
     plan = make_plan(a_context(holds=(a_hold(by="bob"),)), "trio-w-1", "suspend")
     assert [step.kind for step in plan.steps] == [StepKind.PROVE_HOLD, StepKind.PATCH]
     assert plan.before["Hold"] == plan.after["Hold"] == "trio-w-1-h"
     assert "Hold trio-w-1-h exists already, made by bob: no other is created." in plan.reactions
 
 
-def test_a_hold_of_a_former_jobset_counts_for_nothing() -> None:
+def test_a_hold_of_an_earlier_jobset_is_ignored() -> None:
     plan = make_plan(a_context(holds=(a_hold(owner="former"),)), "trio-w-1", "suspend")
     assert plan.steps[0].kind is StepKind.CREATE_HOLD
 
@@ -171,7 +171,7 @@ def test_a_job_that_is_suspended_already_is_kept_so(owner: Owner) -> None:
     assert "deleted" not in plan.reactions[0]
 
 
-def test_without_a_hold_a_suspended_native_job_needs_nothing() -> None:
+def test_a_suspended_native_job_needs_no_hold() -> None:
     owner = a_trio(independent_claim=CLAIM)
     context = a_context(owner, a_child(owner, "trio-w-1", suspended=True))
     plan = make_plan(context, "trio-w-1", "suspend", NATIVE)
@@ -179,7 +179,7 @@ def test_without_a_hold_a_suspended_native_job_needs_nothing() -> None:
 
 
 @pytest.mark.parametrize(("grace", "watched"), [(30, 40), (5, 15), (0, 15), (600, 610)])
-def test_other_levers_are_watched_past_the_grace_period(grace: int, watched: int) -> None:
+def test_other_levers_are_observed_past_the_grace_period(grace: int, watched: int) -> None:
     owner = a_trio(independent_claim=CLAIM)
     context = a_context(owner, a_child(owner, "trio-w-1", grace_seconds=grace))
     plan = make_plan(context, "trio-w-1", "suspend", NATIVE)
@@ -245,7 +245,7 @@ def test_a_job_without_annotations_gets_its_first_safely() -> None:
     ]
 
 
-def test_force_is_said_for_what_it_is() -> None:
+def test_a_forced_suspend_is_called_forced() -> None:
     plan = make_plan(a_context(), "trio-w-1", "suspend", replace(WITHOUT, forced=True))
     assert [step.kind for step in plan.steps] == [StepKind.PATCH]
     assert plan.warnings[0] == (
@@ -255,7 +255,7 @@ def test_force_is_said_for_what_it_is() -> None:
     assert plan.watch_seconds == 40
 
 
-def test_a_claim_that_was_not_seen_honoured_is_said() -> None:
+def test_an_unproven_claim_is_mentioned() -> None:
     plan = make_plan(a_context(a_trio(independent_claim=CLAIM)), "trio-w-1", "suspend")
     assert plan.warnings[0] == (
         f"JobSet trio asked for Independent ({CLAIM}), but this controller was not seen to honour it."
@@ -292,7 +292,7 @@ def test_a_child_under_kueue_is_held_and_its_quota_stays() -> None:
     assert "Kueue goes on counting it as ready" in paused
 
 
-def test_a_child_in_a_queue_of_its_own_is_warned_of() -> None:
+def test_a_child_in_its_own_queue_gets_a_warning() -> None:
     own = an_entry("trio-w-1", name="job-trio-w-1-9f8e7")
     context = a_context(TRIO, a_child(TRIO, "trio-w-1", queue="lq"), entries=(own,))
     plan = make_plan(context, "trio-w-1", "suspend")

@@ -86,7 +86,7 @@ def _inactive(place: Place) -> None:
 
 
 def _other_namespace(place: Place) -> None:
-    """Twin: its queue takes what comes from this namespace."""
+    """Twin: its queue accepts this namespace."""
     place.queue(namespaceSelector={"matchLabels": {"kubernetes.io/metadata.name": "another"}})
     mine = {"matchLabels": {"kubernetes.io/metadata.name": place.name}}
     place.queue(name="other", namespaceSelector=mine)

@@ -30,5 +30,5 @@ def _brought_about(controlplane_kueue: ControlPlane) -> Iterator[dict[str, Place
 @pytest.fixture
 def places(controlplane_kueue: ControlPlane, _brought_about: dict[str, Place]) -> dict[str, Place]:
     """Every situation, each in a namespace of its own, and places for stories."""
-    assert controlplane_kueue.client is not None  # a plane that rests goes on when it is asked for
+    assert controlplane_kueue.client is not None  # a paused plane resumes when it is used
     return _brought_about

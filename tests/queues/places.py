@@ -43,7 +43,7 @@ JOB = registered(Job)
 OWNER = registered(JobSet)
 
 WORKLOADS, *_ = Kueue.resources
-QUEUES = [one for one in Kueue.resources if one.model is Queue]
+QUEUES = [resource for resource in Kueue.resources if resource.model is Queue]
 CLUSTER_SCOPED = ("ClusterQueue", "Cohort", "ResourceFlavor")
 CHECK = "kueue-test-provisioning"
 LOW, HIGH = "kueue-test-low", "kueue-test-high"
@@ -57,7 +57,7 @@ NODES = [
         for name, rack in _RACKS.items()
     ),
 ]
-"""Of all situations: it is the queues that have no room."""
+"""In all situations the queues are full, not the nodes."""
 
 
 @dataclass
@@ -65,9 +65,9 @@ class Place(situations.Place):
     """A namespace with queues of its own."""
 
     made: list[tuple[str, str, str]] = field(default_factory=list)
-    """(API version, kind, name) of what is outside of the namespace."""
+    """(API version, kind, name) of the cluster-wide objects."""
     sees_nodes: bool = False
-    """Whether verdicts count what is free on nodes."""
+    """True if verdicts count the free capacity of nodes."""
     later: timedelta = timedelta()
     """How much later than now, or than `judged_at`, it is judged."""
     judged_at: datetime | None = None
@@ -85,10 +85,10 @@ class Place(situations.Place):
     def make(self, *objects: Json) -> None:
         """Make objects outside of the namespace, which go when the place is left."""
         self.client.create_all(objects)
-        self.made += [(one["apiVersion"], one["kind"], one["metadata"]["name"]) for one in objects]
+        self.made += [(obj["apiVersion"], obj["kind"], obj["metadata"]["name"]) for obj in objects]
 
     def leave(self) -> None:
-        """Delete what is outside of the namespace: each of it goes when nobody uses it any more."""
+        """Delete the cluster-wide objects. Each is removed after its last user."""
         for version, kind, name in self.made:
             self.client.delete(version, kind, name)
 
@@ -113,8 +113,8 @@ class Place(situations.Place):
     def stop(self, policy: str, name: str = "queue", kind: str = "ClusterQueue") -> None:
         """Set the stopPolicy of a LocalQueue or of its ClusterQueue."""
         of_cluster = kind == "ClusterQueue"
-        where = (f"{self.name}-{name}", None) if of_cluster else (name, self.name)
-        self.client.patch(KUEUE, kind, where[0], {"spec": {"stopPolicy": policy}}, where[1])
+        nodes = (f"{self.name}-{name}", None) if of_cluster else (name, self.name)
+        self.client.patch(KUEUE, kind, nodes[0], {"spec": {"stopPolicy": policy}}, nodes[1])
 
     def jobset(self, name: str = "run", queue: str = "queue", **options: Any) -> Json:
         """Return a JobSet of two pods of one cpu in a queue."""
@@ -131,7 +131,7 @@ class Place(situations.Place):
         self.client.create(created)
 
     def run_admitted(self, name: str, priority: str = "", **options: Any) -> None:
-        """Make such a JobSet, and wait until Kueue has admitted it: whoever comes then comes later."""
+        """Create such a JobSet, and wait until Kueue has admitted it, so that later objects come after it."""
         self.run(name, priority, **options)
         self.wait_entry(name, "Admitted")
 
@@ -145,7 +145,7 @@ class Place(situations.Place):
         return wait_kueue_workload(
             self.client,
             self.owner(name),
-            until=lambda found: status_of(found, condition) == status,
+            until=lambda result: status_of(result, condition) == status,
             timeout=180,
         )
 
@@ -157,20 +157,20 @@ class Place(situations.Place):
         """Put the name of the Workload of `run` in, and the minute in which a client last set `spec.active`."""
         meta = self.entry()["metadata"]
         times = [
-            datetime.fromisoformat(one["time"])
-            for one in meta["managedFields"]
-            if "f:active" in one["fieldsV1"].get("f:spec", {})
+            datetime.fromisoformat(managed_field["time"])
+            for managed_field in meta["managedFields"]
+            if "f:active" in managed_field["fieldsV1"].get("f:spec", {})
         ]
         when = f"{max(times):%Y-%m-%d %H:%M}" if times else ""
         return message.replace("{entry}", meta["name"]).replace("{deactivated}", when)
 
     def read(self, resource: Resource, version: str) -> list[Any]:
         """Return the models of all objects of a resource in the namespace, or of all cluster-scoped ones."""
-        where = "" if resource.kind in CLUSTER_SCOPED else self.name
-        return [model(resource, one) for one in self.client.list(version, resource.kind, where)]
+        nodes = "" if resource.kind in CLUSTER_SCOPED else self.name
+        return [model(resource, item) for item in self.client.list(version, resource.kind, nodes)]
 
     def told(self, name: str = "run") -> Json:
-        """Return what is said of a JobSet, or of a Job."""
+        """Return the finding about a JobSet, or about a Job."""
         finding = self.verdict(name).finding
         return {
             "code": finding.code,
@@ -183,10 +183,10 @@ class Place(situations.Place):
         result = self.owner(name)
         owner = model((JOB if result["kind"] == "Job" else OWNER).resource, result)
         uid = owner.meta.ref.uid
-        jobs = [one for one in self.read(JOB.resource, "batch/v1") if _is_of(one, uid)]
-        uids = {uid, *(one.meta.ref.uid for one in jobs)}
-        pods = [one for one in self.read(POD, "v1") if any(_is_of(one, job) for job in uids)]
-        entries = [one for one in self.read(WORKLOADS, KUEUE) if one.owner_uid in uids]
+        jobs = [item for item in self.read(JOB.resource, "batch/v1") if _is_of(item, uid)]
+        uids = {uid, *(job.meta.ref.uid for job in jobs)}
+        pods = [item for item in self.read(POD, "v1") if any(_is_of(item, job) for job in uids)]
+        entries = [item for item in self.read(WORKLOADS, KUEUE) if item.owner_uid in uids]
         facts = assemble(
             owner,
             [*jobs, *pods, *entries],
@@ -202,18 +202,18 @@ class Place(situations.Place):
 
     def _queues(self) -> QueueTree:
         """Return its queues, with the flavors of the cluster."""
-        result = QueueTree(one for kind in QUEUES for one in self.read(kind, KUEUE))
-        for one in self.read(FLAVORS, KUEUE):
-            result.flavors[one.meta.ref.group, one.meta.ref.name] = one
+        result = QueueTree(obj for kind in QUEUES for obj in self.read(kind, KUEUE))
+        for obj in self.read(FLAVORS, KUEUE):
+            result.flavors[obj.meta.ref.group, obj.meta.ref.name] = obj
         return result
 
     def _room(self) -> ClusterCapacity:
-        """Return all nodes, with what is on them."""
+        """Return all nodes with their usage."""
         usage = Usage()
-        for one in self.client.list("v1", "Node"):
-            usage.put_node(model(NODE, one))
-        for one in self.client.list("v1", "Pod"):
-            usage.put_pod(model(POD, one))
+        for item in self.client.list("v1", "Node"):
+            usage.put_node(model(NODE, item))
+        for item in self.client.list("v1", "Pod"):
+            usage.put_pod(model(POD, item))
         return usage.capacity()
 
     def pods(self, name: str = "run") -> list[Json]:
@@ -221,23 +221,23 @@ class Place(situations.Place):
         labels = f"jobset.sigs.k8s.io/jobset-name={name}"
         result = self.client.list("v1", "Pod", self.name, labels=labels)
         return sorted(
-            (one for one in result if "deletionTimestamp" not in one["metadata"]),
+            (obj for obj in result if "deletionTimestamp" not in obj["metadata"]),
             key=lambda pod: (pod["metadata"]["creationTimestamp"], pod["metadata"]["name"]),
         )
 
     def _jobsets(self) -> dict[str, ObjectRef]:
         """Return all that may have taken the room of others, by uid."""
-        listed = [one["metadata"] for one in self.client.list(JOBSET, "JobSet", self.name)]
+        listed = [obj["metadata"] for obj in self.client.list(JOBSET, "JobSet", self.name)]
         group = JOBSET.partition("/")[0]
         return {
-            one["uid"]: ObjectRef(group, "JobSet", self.name, one["name"], one["uid"])
-            for one in listed
+            item["uid"]: ObjectRef(group, "JobSet", self.name, item["name"], item["uid"])
+            for item in listed
         }
 
 
-def _is_of(one: Any, uid: str) -> bool:
+def _is_of(item: Any, uid: str) -> bool:
     """Whether that object controls it."""
-    controller = one.meta.controller
+    controller = item.meta.controller
     return controller is not None and controller.uid == uid
 
 

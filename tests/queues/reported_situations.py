@@ -1,4 +1,4 @@
-"""Public reports, rebuilt with a real Kueue: what people were told wrong, each with a near miss."""
+"""Public reports, rebuilt with a real Kueue: wrong messages users got, each with a near miss."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from tests.situations import Situation
 MULTIKUEUE = "kueue.x-k8s.io/multikueue"
 HOSTNAME = "kubernetes.io/hostname"
 REFUSED = "test.gangboard.dev/refused"
-"""Label of Jobs that nobody can resume."""
+"""Label of Jobs that cannot be resumed."""
 
 
 def answer(place: Place, name: str, state: str, message: str, **status: Any) -> None:
     """Let the check of a Workload that has its quota answer."""
-    where = place.wait_entry(name, "QuotaReserved")["metadata"]
+    nodes = place.wait_entry(name, "QuotaReserved")["metadata"]
     check = {"name": CHECK, "state": state, "message": message, "lastTransitionTime": now()}
-    told = {"admissionChecks": [check], **status}
-    place.client.patch_status(KUEUE, "Workload", where["name"], told, place.name)
+    verdicts = {"admissionChecks": [check], **status}
+    place.client.patch_status(KUEUE, "Workload", nodes["name"], verdicts, place.name)
 
 
 # 2: the cause is cut off
@@ -42,7 +42,7 @@ def _check_refused(place: Place) -> None:
 
 
 def _elsewhere(place: Place) -> None:
-    """Its check runs it in worker1 and copies the status here. Twin: nothing of that is ready yet."""
+    """Its check runs it in worker1 and copies the status here. Twin: no pod of it is ready yet."""
     place.queue("9", admissionChecksStrategy={"admissionChecks": [{"name": CHECK}]})
     for name, ready in (("run", 1), ("twin", 0)):
         created = place.jobset(name)
@@ -57,14 +57,14 @@ def _elsewhere(place: Place) -> None:
             "JobSet",
             name,
             place.name,
-            until=lambda found: found["spec"].get("suspend") is False,
+            until=lambda result: result["spec"].get("suspend") is False,
         )
         counts = {"active": 1, "succeeded": 0, "failed": 0, "suspended": 0, "ready": ready}
         copied = {"replicatedJobsStatus": [{"name": "w", **counts}]}
         place.client.patch_status(JOBSET, "JobSet", name, copied, place.name)
 
 
-# 5: admitted, and nothing follows
+# 5: admitted, without a later step
 
 
 def _policy(place: Place) -> list[Json]:
@@ -88,7 +88,7 @@ def _policy(place: Place) -> list[Json]:
     policy = {"kind": "ValidatingAdmissionPolicy", "spec": spec}
     bound = {"policyName": metadata["name"], "validationActions": ["Deny"]}
     binding = {"kind": "ValidatingAdmissionPolicyBinding", "spec": bound}
-    return [{"apiVersion": version, "metadata": metadata, **one} for one in (policy, binding)]
+    return [{"apiVersion": version, "metadata": metadata, **item} for item in (policy, binding)]
 
 
 def _not_resumed(place: Place) -> None:
@@ -107,9 +107,9 @@ def _not_resumed(place: Place) -> None:
         return False
 
     wait(is_in_force, what="the policy to be in force", timeout=60)
-    for name, more in (("run", labels), ("twin", {})):
+    for name, extra in (("run", labels), ("twin", {})):
         created = job(name, place.name, parallelism=2, suspend=True)
-        created["metadata"]["labels"] = in_queue("queue") | more
+        created["metadata"]["labels"] = in_queue("queue") | extra
         place.client.create(created)
     place.wait_entry("run", "Admitted")
     place.judged_at = datetime.now(UTC)
@@ -132,9 +132,12 @@ def _partly(place: Place) -> None:
 
 
 def _pinned(place: Place) -> None:
-    """Each pod is assigned a node. The successor of one asks for the same node, which is full, and is gone then.
+    """Each pod is assigned a node.
 
-    Twin: that node is there. (Of a cordoned node Kueue moves the pod away by itself.)
+    The successor of one pod needs the same node, which is full and then deleted.
+
+    Twin: the node exists. (Kueue itself moves a pod away from a cordoned node.)
+
     """
     place.sees_nodes = True
     topology = {"apiVersion": KUEUE, "kind": "Topology", "metadata": {"name": place.name}}
@@ -181,11 +184,11 @@ def _lose_first(place: Place, name: str) -> str:
 
 def _waiting_for(place: Place, name: str) -> list[str]:
     """Return the nodes that pods of a JobSet without a node ask for."""
-    return [_pin(one) for one in place.pods(name) if not one["spec"].get("nodeName")]
+    return [_pin(item) for item in place.pods(name) if not item["spec"].get("nodeName")]
 
 
-def _pin(one: Json) -> str:
-    return str((one["spec"].get("nodeSelector") or {}).get(HOSTNAME, ""))
+def _pin(obj: Json) -> str:
+    return str((obj["spec"].get("nodeSelector") or {}).get(HOSTNAME, ""))
 
 
 # 12: labels of two sources

@@ -17,7 +17,7 @@ def a_queue(spec: Json, status: Json | None = None) -> Queue:
     return result
 
 
-def test_a_queue() -> None:
+def test_a_queue_has_quota_limit_and_weight() -> None:
     """gang-owners.md §7, units of queue_types.go."""
     resources = {
         "gpu": {"quota": 16, "limit": 32, "overQuotaWeight": 1},
@@ -44,21 +44,21 @@ def test_a_queue() -> None:
     assert quotas["memory"].nominal is None
 
 
-def test_one_with_others_below_it_takes_in_nobody() -> None:
+def test_a_parent_queue_admits_no_gangs() -> None:
     assert a_queue({}, {"childQueues": ["team-b"]}).level is QueueLevel.SHARED
 
 
-def test_what_is_not_set_is_nothing() -> None:
+def test_unset_amounts_are_empty() -> None:
     """Seen on v0.12.0: "Limit is 0 GPUs", "Limit is 0 cores" where limits are not set; -1 is no bound."""
     result = a_queue({"resources": {"gpu": {"quota": 4}, "cpu": {"quota": -1, "limit": -1}}})
-    told = {one.resource: (one.nominal, one.terms[0].amount) for one in result.quotas}
-    assert told == {
+    verdicts = {quota.resource: (quota.nominal, quota.terms[0].amount) for quota in result.quotas}
+    assert verdicts == {
         "nvidia.com/gpu": (Decimal(4), Decimal(0)),
         "cpu": (None, None),
         "memory": (Decimal(0), Decimal(0)),
     }
 
 
-def test_its_priority() -> None:
+def test_a_queue_has_a_priority() -> None:
     assert a_queue({"priority": 200}).terms == (QuotaTerm("priority", Decimal(200), True),)
     assert a_queue({}).terms == ()

@@ -36,7 +36,7 @@ def entry(obj: Json, version: str = "v1beta2") -> QueueEntry:
     return read
 
 
-def test_the_label_of_kueue_is_the_one_that_owners_read() -> None:
+def test_the_kueue_label_is_the_label_owners_read() -> None:
     for owner in (registered(Job), registered(JobSet)):
         named = with_identity({"metadata": {"labels": {Kueue.owner_label: "gpu-lq"}}})
         assert model(owner.resource, named).queue == "gpu-lq"
@@ -66,7 +66,7 @@ def test_an_owner_that_waits_for_quota(version: str) -> None:
     assert condition.since == datetime(2026, 11, 20, 9, 0, 5, tzinfo=UTC)
 
 
-def test_admitted_is_a_condition_by_its_type_wherever_it_stands() -> None:
+def test_the_admitted_condition_is_matched_by_its_type() -> None:
     admitted = {"type": "Admitted", "status": "True", "reason": "Admitted"}
     ready = {"type": "PodsReady", "status": "False", "reason": "WaitForStart"}
     for conditions in ([admitted, ready], [ready, admitted]):
@@ -79,17 +79,17 @@ def test_admitted_is_a_condition_by_its_type_wherever_it_stands() -> None:
     ("spec", "active"),
     [({}, True), ({"active": None}, True), ({"active": True}, True), ({"active": False}, False)],
 )
-def test_active_unless_it_says_otherwise(spec: Json, active: bool) -> None:
+def test_an_entry_is_active_by_default(spec: Json, active: bool) -> None:
     assert entry({"spec": spec}).active is active
 
 
 @pytest.mark.parametrize("obj", [{}, {"spec": None, "status": None}])
-def test_one_that_nobody_has_reconciled(obj: Json) -> None:
+def test_an_unreconciled_entry(obj: Json) -> None:
     new = entry(obj)
     assert (new.queue, new.active, new.admitted, new.owner_uid) == ("", True, False, "")
 
 
-def test_without_a_controller_the_label_names_the_owner() -> None:
+def test_the_label_names_the_owner_without_a_controller() -> None:
     """A group of plain pods has several owner references and no controller."""
     loose = [{**OWNER, "kind": "Pod", "controller": False}]
     labels = {"kueue.x-k8s.io/job-uid": "from-the-label"}
@@ -108,7 +108,7 @@ def test_no_gang_depends_on_being_able_to_read_it() -> None:
 QUOTA_RESERVED = {"type": "QuotaReserved", "status": "True", "reason": "QuotaReserved"}
 
 
-def test_what_it_holds_of_a_quota_and_what_it_asks_for() -> None:
+def test_used_and_requested_quota() -> None:
     part = {"name": "w", "flavors": {"cpu": "h100"}, "resourceUsage": {"cpu": "4"}, "count": 2}
     admission = {"clusterQueue": "gpu", "podSetAssignments": [part, {**part, "name": "driver"}]}
     held = entry({"status": {"admission": admission, "conditions": [QUOTA_RESERVED]}})
@@ -122,7 +122,7 @@ def test_what_it_holds_of_a_quota_and_what_it_asks_for() -> None:
     assert (asks.has_quota, asks.holds, asks.is_waiting) == (False, (), True)
 
 
-def test_what_has_to_become_free_is_kept_as_numbers() -> None:
+def test_the_amount_to_be_freed_is_numeric() -> None:
     waiting = entry({"status": {"conditions": [WAITING]}})
     assert waiting.message is not None
     assert waiting.message.lacks == (FlavorAmount("default", "cpu", Decimal(4)),)
@@ -158,7 +158,7 @@ def test_its_place_in_line_is_by_creation_unless_it_was_sent_to_the_end(
     assert entry(obj).in_line_since == datetime(2026, 11, 20, 8, tzinfo=UTC)
 
 
-def test_a_variant_is_nobodys_entry_and_stands_in_no_line() -> None:
+def test_a_variant_is_no_entry_and_has_no_position() -> None:
     """Its parent has the label, and owns it (pkg/controller/concurrentadmission)."""
     parent = {
         "apiVersion": "kueue.x-k8s.io/v1beta2",
@@ -179,7 +179,7 @@ def test_a_variant_is_nobodys_entry_and_stands_in_no_line() -> None:
     assert not entry({"metadata": {"ownerReferences": [of_core]}}).is_variant
 
 
-def test_a_slice_names_the_one_that_it_replaces() -> None:
+def test_a_slice_names_its_predecessor() -> None:
     annotations = {"kueue.x-k8s.io/workload-slice-replacement-for": "team-a/job-run-1"}
     assert entry({"metadata": {"annotations": annotations}}).replaces == "job-run-1"
     assert entry({}).replaces == ""
@@ -224,8 +224,8 @@ def test_a_partial_admission_has_both_numbers() -> None:
     """Pods that are done are left out of a later admission."""
     pod_sets = {"podSets": [{"name": "main", "count": 5}]}
 
-    def numbers(given: int, done: int = 0) -> tuple[int, int]:
-        admission = {"podSetAssignments": [{"name": "main", "count": given}]}
+    def numbers(value: int, done: int = 0) -> tuple[int, int]:
+        admission = {"podSetAssignments": [{"name": "main", "count": value}]}
         gone = [{"name": "main", "count": done}]
         read = entry(
             {"spec": pod_sets, "status": {"admission": admission, "reclaimablePods": gone}}
@@ -277,5 +277,5 @@ def test_flavors_and_checks_of_each_pod_set() -> None:
     )
 
 
-def test_what_has_no_quota_has_none() -> None:
+def test_an_entry_without_quota() -> None:
     assert sources({}) == ()

@@ -25,7 +25,7 @@ def _deactivated(cause: str, message: str, *, active: bool, requeued: str = "Fal
 
 
 @pytest.mark.parametrize("cause", ["AdmissionCheck", "RequeuingLimitExceeded", "Unheard"])
-def test_one_that_was_given_up_and_is_active_again_is_not_queued(cause: str) -> None:
+def test_a_reactivated_entry_after_a_deactivation_is_not_queued(cause: str) -> None:
     entry = _deactivated(cause, "no", active=True)
     assert entry.message is not None
     assert (entry.message.code, entry.stands_in_line) == (QueueCode.NOT_REQUEUED, False)
@@ -37,24 +37,22 @@ def test_one_that_was_given_up_and_is_active_again_is_not_queued(cause: str) -> 
         assert other.given_up is None
 
 
-def test_the_words_of_a_check_are_told_without_the_frame() -> None:
-    said = "max node pool size reached (16 of 16 nodes)"
+def test_check_messages_are_quoted_without_their_frame() -> None:
+    text = "max node pool size reached (16 of 16 nodes)"
     frame = 'AdmissionCheck in Rejected state: "burst" (Provisioning Request wasn\'t accepted: '
-    over = _deactivated("AdmissionCheck", f"{frame}{said})", active=False).given_up
+    over = _deactivated("AdmissionCheck", f"{frame}{text})", active=False).given_up
     assert over is not None
-    assert over.cause == f"check burst refused it: “{said}”"
-    long = _deactivated("AdmissionCheck", f"{frame}{'a wrapped error: ' * 20}{said})", active=False)
+    assert over.cause == f"check burst refused it: “{text}”"
+    long = _deactivated("AdmissionCheck", f"{frame}{'a wrapped error: ' * 20}{text})", active=False)
     assert long.given_up is not None
-    assert said in long.given_up.cause
+    assert text in long.given_up.cause
     assert len(long.given_up.cause) < 140
 
 
 @pytest.mark.parametrize(
     ("cause", "told"), [("WorkloadWaitForScheduling", "not placed"), ("", "ready")]
 )
-def test_pods_that_found_no_node_differ_from_pods_that_were_not_ready(
-    cause: str, told: str
-) -> None:
+def test_unplaced_pods_are_distinguished_from_unready_pods(cause: str, told: str) -> None:
     eviction = {"reason": "PodsReadyTimeout", "underlyingCause": cause, "count": 1}
     conditions = [
         {"type": "QuotaReserved", "status": "False", "reason": "Pending", "message": "late"},
@@ -67,10 +65,12 @@ def test_pods_that_found_no_node_differ_from_pods_that_were_not_ready(
     assert (read.message.code, told in read.message.cause) == (QueueCode.REQUEUED, True)
 
 
-def test_each_of_several_checks_is_told_with_its_own_words() -> None:
+def test_each_of_several_checks_has_its_message() -> None:
     """Kueue joins them in one text, by name (buildAdmissionChecksMessage of v0.19.2)."""
-    said = 'AdmissionChecks in Rejected state: "burst" (no room (16 of 16)); "budget" (over by 3)'
-    over = _deactivated("AdmissionCheck", said, active=False).given_up
+    message = (
+        'AdmissionChecks in Rejected state: "burst" (no room (16 of 16)); "budget" (over by 3)'
+    )
+    over = _deactivated("AdmissionCheck", message, active=False).given_up
     assert over is not None
     assert over.cause == "checks budget (“over by 3”) and burst (“no room (16 of 16)”) refused it"
 
@@ -85,16 +85,16 @@ def test_each_of_several_checks_is_told_with_its_own_words() -> None:
     ],
 )
 @pytest.mark.parametrize("state", ["Rejected", "Pending"])
-def test_frames_around_the_words_of_a_check(framed: str, state: str) -> None:
+def test_frames_of_check_messages(framed: str, state: str) -> None:
     """Written by the provisioning and the MultiKueue controllers of v0.19.2 and by autoscalers."""
-    said = framed.format("no room in zone a")
-    check = {"name": "burst", "state": state, "message": said}
+    text = framed.format("no room in zone a")
+    check = {"name": "burst", "state": state, "message": text}
     reserved = {"type": "QuotaReserved", "status": "True", "reason": "QuotaReserved"}
     status = {"conditions": [reserved], "admissionChecks": [check]}
     read: QueueEntry = model(WORKLOADS, with_identity({"status": status}, "w"), "v1beta2")
     assert read.message is not None
     assert read.message.cause.endswith(": “no room in zone a”")
     frame = 'AdmissionCheck in Rejected state: "burst" ({})'
-    over = _deactivated("AdmissionCheck", frame.format(said), active=False).given_up
+    over = _deactivated("AdmissionCheck", frame.format(text), active=False).given_up
     assert over is not None
     assert over.cause == "check burst refused it: “no room in zone a”"

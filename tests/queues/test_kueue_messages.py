@@ -1,4 +1,4 @@
-"""What Kueue says of a Workload it has not admitted. All texts are those of the real v0.19.2 unless marked."""
+"""Kueue messages about a Workload it has not admitted. All texts are those of the real v0.19.2 unless marked."""
 
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -119,7 +119,7 @@ QUEUES: dict[str, tuple[str, str, str, str]] = {
 
 
 @pytest.mark.parametrize("case", QUEUES)
-def test_what_is_said_of_one_that_waits(case: str) -> None:
+def test_messages_of_waiting_entries(case: str) -> None:
     text, reason, code, cause = QUEUES[case]
     message = only_message(waiting(text, reason))
     assert (message.code, message.cause) == (code, cause)
@@ -148,20 +148,20 @@ def test_flavors_are_alternatives_and_resources_are_not() -> None:
     assert only_message(waiting(other)).code == "waiting-for-quota"
 
 
-def test_what_a_later_pod_set_lacks_counts_those_before_in() -> None:
-    """Seen of a PyTorchJob, a master and two workers of 1 cpu each, with nothing free. Twin: two flavors."""
+def test_the_shortage_of_a_later_pod_set_includes_the_earlier() -> None:
+    """Seen on a PyTorchJob, a master and two workers of 1 cpu each, in a full queue. Twin: two flavors."""
     short = "couldn't assign flavors to pod set {}: insufficient unused quota for cpu in flavor {}, {} more needed"
     parts = f"{short.format('master', 'default', 1)}, {short.format('worker', 'default', 3)}"
     message = only_message(waiting(parts))
     assert message.cause == "3 more cpu of flavor default must become free"
-    assert [(one.flavor, one.amount) for one in message.lacks] == [("default", Decimal(3))]
+    assert [(lack.flavor, lack.amount) for lack in message.lacks] == [("default", Decimal(3))]
     apart = f"{short.format('master', 'small', 1)}, {short.format('worker', 'large', 2)}"
     assert only_message(waiting(apart)).cause == (
         "1 more cpu of flavor small must become free and 2 more cpu of flavor large must become free"
     )
 
 
-def test_of_several_pod_sets_the_worst_is_told() -> None:
+def test_the_worst_of_several_pod_sets_is_reported() -> None:
     short = f"{FLAVORS}insufficient unused quota for cpu in flavor default, 1 more needed"
     message = only_message(
         waiting(f"{short}; couldn't assign flavors to pod set ps2: flavor a not found")
@@ -169,7 +169,7 @@ def test_of_several_pod_sets_the_worst_is_told() -> None:
     assert (message.code, message.cause) == ("no-matching-flavor", "flavor a does not exist")
 
 
-def test_a_flavor_is_named_whose_name_ends_a_pod_set() -> None:
+def test_a_flavor_with_the_suffix_of_a_pod_set_is_named() -> None:
     """Not brought about: what follows another pod set, and a taint without a value."""
     text = f"{FLAVORS}untolerated taint {{dedicated  NoExecute <nil>}} in flavor own; {FLAVORS}x"
     assert only_message(waiting(text)).cause == (
@@ -177,7 +177,7 @@ def test_a_flavor_is_named_whose_name_ends_a_pod_set() -> None:
     )
 
 
-def test_a_stopped_queue_says_so_where_it_took_something_back() -> None:
+def test_a_stopped_queue_is_mentioned_after_an_eviction() -> None:
     evicted = condition("Evicted", "True", "ClusterQueueStopped", "The ClusterQueue is stopped")
     requeued = condition("Requeued", "False", "ClusterQueueStopped", "The ClusterQueue is stopped")
     inactive = waiting("ClusterQueue k9-queue is inactive", "Inadmissible")
@@ -207,18 +207,18 @@ RESERVED = condition("QuotaReserved", "True", "QuotaReserved", "Quota reserved i
         ),
     ],
 )
-def test_checks_keep_what_has_its_quota(checks: list[tuple[str, str, str]], cause: str) -> None:
+def test_checks_hold_an_entry_with_quota(checks: list[tuple[str, str, str]], cause: str) -> None:
     fields = [{"name": name, "state": state, "message": text} for name, state, text in checks]
     message = only_message(RESERVED, admissionChecks=fields)
     assert (message.code, message.cause) == ("admission-check", cause)
 
 
-def test_with_its_quota_and_every_check_there_is_nothing_to_say() -> None:
+def test_an_entry_with_quota_and_passed_checks_has_no_message() -> None:
     assert message_of(RESERVED) is None
     assert message_of(RESERVED, admissionChecks=[{"name": "prov", "state": "Ready"}]) is None
 
 
-def test_an_admitted_or_inactive_or_new_one_says_nothing() -> None:
+def test_admitted_inactive_and_new_entries_have_no_message() -> None:
     quota = waiting(QUEUES["quota"][0])
     assert message_of(RESERVED, condition("Admitted", "True", "Admitted", "")) is None
     assert message_of(quota, active=False) is None
@@ -226,15 +226,15 @@ def test_an_admitted_or_inactive_or_new_one_says_nothing() -> None:
     assert message_of() is None
 
 
-def test_words_about_what_is_over_are_no_reason() -> None:
+def test_messages_about_the_past_are_no_reason() -> None:
     """After `spec.active` is true again Kueue says for a moment that it is deactivated."""
     over = "The workload is deactivated"
     assert message_of(waiting(over), condition("Evicted", "True", "Deactivated", over)) is None
     assert message_of(waiting("")) is None
 
 
-def test_a_queue_that_nobody_named_is_not_missing() -> None:
-    """`manageJobsWithoutQueueName`: that no queue is named is said where that is known."""
+def test_an_unnamed_queue_is_not_missing() -> None:
+    """`manageJobsWithoutQueueName`: a missing queue name is reported if the setting is known."""
     assert message_of(waiting("LocalQueue  doesn't exist", "Inadmissible")) is None
 
 
@@ -245,14 +245,14 @@ def test_a_queue_that_nobody_named_is_not_missing() -> None:
         ('couldn\'t assign flavors to pod set w: topology "racks" allows to fit only 2 out of 5 pod(s). '
          'Total nodes: 4; excluded: resource "cpu": 2',
          "topology-does-not-fit", "topology racks has room for only 2 of 5 pods now"),
-        # Of its source (jobset-kueue.md §3.3).
+        # From its source (jobset-kueue.md §3.3).
         ('topology "racks" doesn\'t allow to fit any of 8 pod(s)',
          "topology-does-not-fit", "topology racks has room for none of 8 pods now"),
         ("Workload requires preemption, but it's gated",
          "waiting-for-quota", "it would have to preempt others, and a gate prevents that"),
     ],
 )  # fmt: skip
-def test_other_words_are_told_too(text: str, code: str, cause: str) -> None:
+def test_other_messages_are_quoted(text: str, code: str, cause: str) -> None:
     message = only_message(waiting(text))
     assert (message.code, message.cause, message.text) == (code, cause, text)
 
@@ -266,7 +266,7 @@ def test_other_words_are_told_too(text: str, code: str, cause: str) -> None:
         ("PendingEvaluation", "queue-evaluating"),
     ],
 )
-def test_a_reason_that_says_as_much_decides_where_the_text_does_not(reason: str, code: str) -> None:
+def test_the_reason_decides_if_the_text_is_ambiguous(reason: str, code: str) -> None:
     message = only_message(waiting("in words of a later release", reason))
     assert message.code == code
     assert message.is_out_of_line is (reason == "OnHold")
@@ -288,7 +288,7 @@ def test_pods_that_were_late() -> None:
     )
 
 
-def test_after_the_pause_it_waits_like_any_other() -> None:
+def test_an_entry_waits_as_usual_after_its_backoff() -> None:
     message = only_message(
         waiting(QUEUES["quota"][0]),
         condition("Evicted", "True", "PodsReadyTimeout", LATE),
@@ -319,7 +319,7 @@ def test_preempted_for_another() -> None:
     )
 
 
-def test_what_can_never_be_goes_before_a_preemption() -> None:
+def test_a_permanent_cause_precedes_a_preemption() -> None:
     assert preempted(QUEUES["no-local-queue"][0]).code == "queue-missing"
 
 
@@ -331,7 +331,7 @@ def test_preempted_before_and_admitted_again() -> None:
 # Unknown reasons
 
 
-def test_an_eviction_of_an_unknown_reason_is_told_with_its_text() -> None:
+def test_an_unknown_eviction_reason_is_quoted_with_its_text() -> None:
     """Until the queue looks again, the same text stands in both conditions."""
     text = "The workload was evicted: its lease is over"
     message = only_message(waiting(text), condition("Evicted", "True", "LeaseOver", text))
@@ -342,17 +342,17 @@ def test_an_eviction_of_an_unknown_reason_is_told_with_its_text() -> None:
 @pytest.mark.parametrize(
     "reason", ["PodsReadyTimeout", "ClusterQueueStopped", "Deactivated", "Preempted"]
 )
-def test_an_eviction_of_a_known_reason_is_told_otherwise(reason: str) -> None:
+def test_a_known_eviction_reason_has_its_own_sentence(reason: str) -> None:
     message = message_of(waiting("as before"), condition("Evicted", "True", reason, "as before"))
     assert message is None or "as before" not in message.cause
 
 
-def test_an_unknown_reason_without_a_text_is_told_by_its_name() -> None:
+def test_an_unknown_reason_without_a_text_is_quoted() -> None:
     assert "PlanPending" in only_message(waiting("", "PlanPending")).cause
     assert message_of(waiting("", "Pending")) is None
 
 
-def test_what_has_its_quota_and_is_not_admitted_tells_why() -> None:
+def test_an_unadmitted_entry_with_quota_is_explained() -> None:
     reserved = condition("QuotaReserved", "True", "QuotaReserved", "Quota reserved")
     unknown = condition("Admitted", "False", "PlanPending", "the plan is not made")
     message = only_message(reserved, unknown)

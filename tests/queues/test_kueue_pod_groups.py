@@ -37,8 +37,8 @@ def workload(
 ) -> QueueEntry:
     """Return a Workload as Kueue writes it for pods, or for what `kind` says."""
     owners = [
-        {"apiVersion": "v1", "kind": kind, "name": one.meta.ref.name, "uid": one.meta.ref.uid}
-        for one in members
+        {"apiVersion": "v1", "kind": kind, "name": member.meta.ref.name, "uid": member.meta.ref.uid}
+        for member in members
     ]
     obj: Json = {
         "metadata": {
@@ -55,23 +55,23 @@ def workload(
 
 def graph_of(*objects: Made) -> OwnershipGraph:
     graph = OwnershipGraph()
-    for thing in objects:
-        graph.put(thing)
+    for obj in objects:
+        graph.put(obj)
     return graph
 
 
-def uid(thing: Made) -> str:
-    return thing.meta.ref.uid
+def uid(item: Made) -> str:
+    return item.meta.ref.uid
 
 
 def verdict_of(root: Owner | Pod | QueueEntry, *objects: Made) -> Verdict:
     """Return the verdict on the gang of `root` among these objects of its cluster."""
-    every = {uid(one): one for one in (root, *objects)}
+    every = {uid(item): item for item in (root, *objects)}
     graph = graph_of(*every.values())
     members = graph.members(uid(root))
     assert members, f"{root.meta.ref.name} is no gang"
-    others = [every[one] for one in members if one != uid(root)]
-    return assess(assemble(root, others, now=NOW, queue_visibility="served"))
+    rest = [every[member] for member in members if member != uid(root)]
+    return assess(assemble(root, rest, now=NOW, queue_visibility="served"))
 
 
 DRIVER = a_pod("spark-driver", on="n0", **in_group("spark"))
@@ -93,7 +93,7 @@ def test_a_pod_group_is_one_gang(last: bool) -> None:
     assert set(graph.members(uid(SPARK))) == {uid(SPARK), *map(uid, pods)}
 
 
-def test_one_of_three_placed_is_told_of_all_three() -> None:
+def test_one_placed_pod_of_three_is_reported_for_all_three() -> None:
     verdict = verdict_of(SPARK, DRIVER, *EXECUTORS)
     assert (verdict.members.desired, verdict.members.scheduled) == (3, 1)
     assert verdict.members.quorum is None
@@ -107,19 +107,19 @@ def test_pods_of_a_group_that_waits_for_quota() -> None:
     assert finding.message == f"Queue lq has not admitted it yet: {CAUSE}."
 
 
-def test_a_pod_that_goes_leaves_the_group() -> None:
+def test_a_deleted_pod_leaves_the_group() -> None:
     graph = graph_of(SPARK, DRIVER, *EXECUTORS)
     assert graph.remove(uid(DRIVER)) == {uid(SPARK)}
     assert graph.members(uid(SPARK)) == tuple(sorted({uid(SPARK), *map(uid, EXECUTORS)}))
 
 
-def test_without_its_workload_each_pod_is_a_gang() -> None:
+def test_each_pod_is_a_gang_without_the_workload() -> None:
     graph = graph_of(SPARK, DRIVER, *EXECUTORS)
     graph.remove(uid(SPARK))
     assert graph.roots() == {uid(DRIVER), *map(uid, EXECUTORS)}
 
 
-def test_the_group_that_its_scheduler_reads_goes_first() -> None:
+def test_the_group_of_the_scheduler_takes_precedence() -> None:
     ring = a_group("ring", quorum=2)
     pods = [a_pod(f"r-{number}", group="ring", **in_group("spark")) for number in range(2)]
     entry = workload("spark", 2, *pods)
@@ -128,7 +128,7 @@ def test_the_group_that_its_scheduler_reads_goes_first() -> None:
     assert set(graph.members(uid(ring))) >= {uid(ring), *map(uid, pods)}
 
 
-def test_a_pod_in_a_queue_without_a_group_is_a_gang_of_one() -> None:
+def test_a_queued_pod_without_a_group_is_a_gang_of_one() -> None:
     pod = a_pod("lone", labels=QUEUED, **GATED)
     entry = an_entry(pod, queue="lq", message=LACKS)
     verdict = verdict_of(pod, entry)
@@ -184,13 +184,13 @@ def test_a_deployment_each_of_whose_pods_is_admitted_by_itself() -> None:
     assert verdict.members.desired == 3
 
 
-def test_pods_of_a_bare_replicaset_in_a_queue_are_seen() -> None:
+def test_queued_pods_of_a_bare_replicaset_are_listed() -> None:
     pod = a_pod("rs-1", of=Controller("apps", "ReplicaSet", "rs", "uid-rs"), labels=QUEUED, **GATED)
     verdict = verdict_of(pod, an_entry(pod, queue="lq", message=LACKS))
     assert verdict.finding.code == "waiting-for-quota"
 
 
-def test_plain_deployments_stay_no_gangs_and_are_not_asked_for() -> None:
+def test_plain_deployments_are_no_gangs_and_not_fetched() -> None:
     web = an_app("Deployment", "web", replicas=2)
     pods = [of_replicaset("web-5d9f", "5d9f", suffix) for suffix in ("a", "b")]
     graph = graph_of(web, *pods)
@@ -198,7 +198,7 @@ def test_plain_deployments_stay_no_gangs_and_are_not_asked_for() -> None:
     assert graph.owners_to_read() == set()
 
 
-def test_when_its_last_pod_leaves_the_queue_a_deployment_is_no_gang() -> None:
+def test_a_deployment_is_no_gang_after_its_last_pod_leaves_the_queue() -> None:
     web = an_app("Deployment", "web", replicas=1)
     pod = of_replicaset("web-5d9f", "5d9f", "a")
     queued = replace(pod, labels={**pod.labels, **QUEUED})
@@ -209,7 +209,7 @@ def test_when_its_last_pod_leaves_the_queue_a_deployment_is_no_gang() -> None:
     assert graph.owners_to_read() == set()
 
 
-def test_pods_that_nobody_owns_are_not_suspended() -> None:
+def test_unowned_pods_are_not_suspended() -> None:
     assert unowned_sentence(SPARK.meta.ref) == (
         "Workload spark cannot be suspended: no known controller would re-create its pods."
     )

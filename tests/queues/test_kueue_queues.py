@@ -18,7 +18,7 @@ from gangboard.domain.quota import (
 from gangboard.queues.kueue import Kueue
 from tests.decode.reading import Json, model, read, with_identity
 
-RESOURCES = {one.kind: one for one in Kueue.resources}
+RESOURCES = {resource.kind: resource for resource in Kueue.resources}
 GROUP = "kueue.x-k8s.io"
 
 
@@ -27,7 +27,7 @@ def built(kind: str, obj: Json, version: str = "v1beta2") -> Any:
 
 
 def flavors(**amounts: str) -> list[Json]:
-    """One flavor with what is given of each resource, as `spec` has it."""
+    """One flavor with the given values of each resource, in the form of `spec`."""
     return [
         {
             "name": "h100",
@@ -41,7 +41,7 @@ def used(total: str, borrowed: str | None = None) -> list[Json]:
     return [{"name": "h100", "resources": [amounts]}]
 
 
-def test_a_cluster_queue_with_its_quota_and_what_is_used_of_it() -> None:
+def test_a_cluster_queue_has_quota_and_usage() -> None:
     quota = {"name": "cpu", "nominalQuota": "4", "borrowingLimit": "2500m", "lendingLimit": 0}
     queue: Queue = built("ClusterQueue", {
         "spec": {
@@ -68,7 +68,7 @@ def test_a_cluster_queue_with_its_quota_and_what_is_used_of_it() -> None:
     assert (queue.state, queue.cause, queue.is_strict) == (QueueState.ACTIVE, "", True)
 
 
-def test_without_limits_there_are_none_and_nobody_has_counted_yet() -> None:
+def test_unlimited_and_uncounted_quota() -> None:
     queue: Queue = built(
         "ClusterQueue", {"spec": {"resourceGroups": [{"flavors": flavors(cpu="4")}]}}
     )
@@ -93,7 +93,7 @@ def test_effective_quotas_go_before_the_spec_also_where_they_are_empty(
         assert queue.is_quota_overridden
 
 
-def test_what_is_used_of_a_flavor_that_has_no_quota_is_not_lost() -> None:
+def test_usage_of_a_flavor_without_quota_is_kept() -> None:
     spec = {"resourceGroups": [{"flavors": flavors(memory="1Gi")}]}
     queue: Queue = built("ClusterQueue", {"spec": spec, "status": {"flavorsUsage": used("5")}})
     memory, cpu = queue.quotas
@@ -101,7 +101,7 @@ def test_what_is_used_of_a_flavor_that_has_no_quota_is_not_lost() -> None:
     assert (cpu.resource, cpu.nominal, cpu.used) == ("cpu", None, Decimal(5))
 
 
-def test_an_amount_that_cannot_be_read_is_left_out_and_said() -> None:
+def test_an_unreadable_amount_is_omitted_and_reported() -> None:
     obj = {"spec": {"resourceGroups": [{"flavors": flavors(cpu="many", memory="1Gi")}]}}
     queue, problem = read(RESOURCES["ClusterQueue"], with_identity(obj, "it"))
     assert [(quota.resource, quota.nominal) for quota in queue.quotas] == [
@@ -123,7 +123,7 @@ def test_an_amount_that_cannot_be_read_is_left_out_and_said() -> None:
         ),
     ],
 )
-def test_stopped_is_what_its_spec_says_before_kueue_does(stop: str, cause: str) -> None:
+def test_a_queue_is_stopped_by_its_spec_before_its_status(stop: str, cause: str) -> None:
     active = {"type": "Active", "status": "True", "reason": "Ready"}
     for kind in ("ClusterQueue", "LocalQueue"):
         queue: Queue = built(
@@ -148,7 +148,7 @@ def test_stopped_is_what_its_spec_says_before_kueue_does(stop: str, cause: str) 
         ("Ready", "Can admit new workloads", "", ""),
     ],
 )  # fmt: skip
-def test_why_a_cluster_queue_is_inactive(
+def test_the_cause_of_an_inactive_cluster_queue(
     reason: str, message: str, cause: str, advice: str
 ) -> None:
     active = {"type": "Active", "status": "False", "reason": reason, "message": message}
@@ -188,7 +188,7 @@ def test_a_cohort_shares_and_is_never_stopped() -> None:
     assert queue.parent == QueueName(GROUP, "Cohort", "", "all")
 
 
-def test_a_queue_in_which_those_go_first_who_used_least() -> None:
+def test_a_queue_with_fair_usage_order() -> None:
     scope = {"admissionMode": "UsageBasedAdmissionFairSharing"}
     assert built("ClusterQueue", {"spec": {"admissionScope": scope}}).is_by_usage
     assert not built(

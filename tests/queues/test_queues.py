@@ -1,4 +1,4 @@
-"""Walks the registry of admission systems: nobody is in it without a test."""
+"""Walk the registry of admission systems: every system has a test."""
 
 from pathlib import Path
 
@@ -17,6 +17,6 @@ def test_every_member_has_a_test_file(member: str) -> None:
     assert (Path(__file__).parent / f"test_{member}.py").is_file()
 
 
-def test_every_member_is_found_and_says_its_label() -> None:
+def test_every_member_is_discovered_and_has_its_label() -> None:
     assert len(queue_systems()) == len(MEMBERS)
     assert all(queue.owner_label for queue in queue_systems())

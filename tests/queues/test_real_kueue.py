@@ -1,4 +1,4 @@
-"""What a real Kueue says, read by our decoders and judged by our rules: what a person reads of each situation."""
+"""Messages of a real Kueue, decoded and judged by our rules: the expected verdict of each situation."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from tests.situations import check
 
 
 @pytest.mark.parametrize("name", WAITING)
-def test_what_may_be_admitted_later(places: dict[str, Place], name: str) -> None:
+def test_gangs_that_may_be_admitted_later(places: dict[str, Place], name: str) -> None:
     check(WAITING[name], places[name])
 
 
 @pytest.mark.parametrize("name", NEVER)
-def test_what_cannot_be_admitted_as_things_are(places: dict[str, Place], name: str) -> None:
+def test_gangs_that_cannot_be_admitted_now(places: dict[str, Place], name: str) -> None:
     check(NEVER[name], places[name])

@@ -1,4 +1,4 @@
-"""What the queue pages count of all situations of a real Kueue, against what Kueue itself counts."""
+"""Counts of the queue pages in all situations of a real Kueue, against Kueue's own counts."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from tests.controlplane.queues import KUEUE
 from tests.queues.places import CLUSTER_SCOPED, QUEUES, WORKLOADS, Place
 
 
-def test_the_line_and_who_has_quota_add_up_to_what_kueue_counts(places: dict[str, Place]) -> None:
-    """Of every queue of every situation: who waits, and of each resource in each flavor what is reserved."""
+def test_positions_and_reservations_equal_the_kueue_counts(places: dict[str, Place]) -> None:
+    """For every queue of every situation: waiting gangs, and the reservation of each resource in each flavor."""
 
     def differing() -> dict[str, object]:
         result = _queues(places)
@@ -29,7 +29,7 @@ def test_the_line_and_who_has_quota_add_up_to_what_kueue_counts(places: dict[str
     result = _queues(places)
     borrower = result.tree.find_entry_queue("kueue.x-k8s.io", "", "kq-borrowed-other")
     assert borrower is not None
-    assert [(one.nominal, one.reserved, one.borrowed) for one in borrower.quotas] == [
+    assert [(quota.nominal, quota.reserved, quota.borrowed) for quota in borrower.quotas] == [
         (Decimal(2), Decimal(4), Decimal(2))
     ]
     names = {queue.meta.ref.name for queue in result.sharing(borrower)}
@@ -54,23 +54,28 @@ def _queues(places: dict[str, Place]) -> QueuesOfCluster:
 
 
 Numbers = tuple[int | None, dict[tuple[str, str], Decimal]]
-"""Who waits; (flavor, resource) → reserved."""
+"""Waiting gangs; (flavor, resource) → reserved."""
 
 
 def _counted(queue: Queue) -> Numbers:
     """As Kueue says."""
-    reserved = {(one.flavor, one.resource): one.reserved for one in queue.quotas if one.reserved}
+    reserved = {
+        (quota.flavor, quota.resource): quota.reserved for quota in queue.quotas if quota.reserved
+    }
     return queue.pending, reserved
 
 
-def _sums(found: QueuesOfCluster, queue: Queue) -> Numbers:
-    """As the entries say. Kueue counts nobody as waiting who is gated, or whose LocalQueue is stopped
-    (observed); who waits for a ClusterQueue that is stopped does wait in it."""
+def _sums(result: QueuesOfCluster, queue: Queue) -> Numbers:
+    """Return the counts of the entries.
+
+    Kueue does not count gated entries or entries of a stopped LocalQueue as waiting     (observed). Entries
+    of a stopped ClusterQueue do wait in it.
+    """
     reserved: dict[tuple[str, str], Decimal] = {}
-    for entry in found.holders(queue.name):
+    for entry in result.holders(queue.name):
         for flavor, resource, amount in entry.holds:
             reserved[flavor, resource] = reserved.get((flavor, resource), Decimal(0)) + amount
-    return sum(map(_is_counted, found.line(queue.name))), reserved
+    return sum(map(_is_counted, result.line(queue.name))), reserved
 
 
 def _is_counted(entry: QueueEntry) -> bool:
@@ -88,9 +93,9 @@ def test_the_first_in_line_is_the_first_that_kueue_admits(places: dict[str, Plac
         QueueName("kueue.x-k8s.io", "ClusterQueue", "", place.cluster_queue)
     )
     owners = {
-        one["metadata"]["uid"]: one["metadata"]["name"]
-        for one in place.client.list(JOBSET, "JobSet", place.name)
+        obj["metadata"]["uid"]: obj["metadata"]["name"]
+        for obj in place.client.list(JOBSET, "JobSet", place.name)
     }
-    assert [owners[one.owner_uid] for one in line] == ["queue-before", "run"]
+    assert [owners[item.owner_uid] for item in line] == ["queue-before", "run"]
     place.client.delete(JOBSET, "JobSet", "queue-running", place.name)
     place.wait_entry("queue-before", "Admitted")

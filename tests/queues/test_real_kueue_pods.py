@@ -31,12 +31,12 @@ pytestmark = pytest.mark.controlplane
 NODE = "takes-pods"
 FRAMEWORKS = ("batch/job", "pod", "statefulset", "deployment")
 APPS = [kind.resource for kind in registry.owner_kinds() if kind.needs_group]
-Told = Mapping[tuple[str, str], Verdict]
+Verdicts = Mapping[tuple[str, str], Verdict]
 
 
 @pytest.fixture(scope="module")
 def plane(controlplane_kueue: ControlPlane) -> Iterator[ControlPlane]:
-    """Kueue that takes pods, too."""
+    """Kueue that manages pods."""
     with controlplane_kueue.kueue_configured(integrations={"frameworks": list(FRAMEWORKS)}):
         yield controlplane_kueue
 
@@ -56,8 +56,8 @@ def where(plane: ControlPlane, namespace: Namespaces, queues: Queues) -> Iterato
             client.delete("apps/v1", kind, owner["metadata"]["name"], name)
 
     def is_empty() -> bool:
-        for one in client.list("v1", "Pod", name):
-            pod_name = one["metadata"]["name"]
+        for obj in client.list("v1", "Pod", name):
+            pod_name = obj["metadata"]["name"]
             try:
                 client.delete("v1", "Pod", pod_name, name, grace=0)
                 client.patch("v1", "Pod", pod_name, {"metadata": {"finalizers": None}}, name)
@@ -94,20 +94,20 @@ def an_app(
     return {"apiVersion": "apps/v1", "kind": kind, "metadata": own, "spec": spec}
 
 
-def told(client: Client, where: str) -> Told:
+def verdicts(client: Client, where: str) -> Verdicts:
     """Return the verdict of every gang of the namespace, by kind and name."""
-    read = [model(POD, one) for one in client.list("v1", "Pod", where)]
+    read = [model(POD, obj) for obj in client.list("v1", "Pod", where)]
     for resource in APPS:
-        read += [model(resource, one) for one in client.list("apps/v1", resource.kind, where)]
-    read += [model(WORKLOADS, one) for one in client.list(KUEUE, "Workload", where)]
-    every = {one.meta.ref.uid: one for one in read}
+        read += [model(resource, obj) for obj in client.list("apps/v1", resource.kind, where)]
+    read += [model(WORKLOADS, obj) for obj in client.list(KUEUE, "Workload", where)]
+    every = {obj.meta.ref.uid: obj for obj in read}
     graph = OwnershipGraph()
-    for one in read:
-        graph.put(one)
+    for obj in read:
+        graph.put(obj)
     queues = QueueTree(
-        model(kind, one)
+        model(kind, obj)
         for kind in QUEUES
-        for one in client.list(KUEUE, kind.kind, where if kind.kind == "LocalQueue" else "")
+        for obj in client.list(KUEUE, kind.kind, where if kind.kind == "LocalQueue" else "")
     )
     result = {}
     for root in graph.roots():
@@ -128,22 +128,20 @@ def told(client: Client, where: str) -> Told:
 
 def wait_told(
     client: Client, where: str, expected: Mapping[tuple[str, str], tuple[Any, ...]]
-) -> Told:
+) -> Verdicts:
     """Return the verdicts once these are the gangs, with these codes, and pods desired and scheduled."""
 
     def short() -> dict[tuple[str, str], tuple[Any, ...]]:
         return {
-            key: (one.finding.code, one.members.desired, one.members.scheduled)
-            for key, one in told(client, where).items()
+            key: (item.finding.code, item.members.desired, item.members.scheduled)
+            for key, item in verdicts(client, where).items()
         }
 
     wait(lambda: short() == expected, what=str(expected), seen=short, timeout=60)
-    return told(client, where)
+    return verdicts(client, where)
 
 
-def test_a_pod_group_of_which_one_pod_has_a_node(
-    plane: ControlPlane, where: str, queues: Queues
-) -> None:
+def test_a_pod_group_with_one_bound_pod(plane: ControlPlane, where: str, queues: Queues) -> None:
     """Near miss beside it: a group whose pods all run, and a pod that is in the queue by itself."""
     client = plane.client
     queue = queues(plane, where, {"cpu": "64"})
@@ -169,7 +167,7 @@ def test_a_pod_group_of_which_one_pod_has_a_node(
     assert "1 of 3" in result["Workload", "spark"].finding.message
 
 
-def test_what_has_no_suspend_field_and_waits_in_a_queue(
+def test_queued_owners_without_a_suspend_field(
     plane: ControlPlane, where: str, queues: Queues
 ) -> None:
     """Near misses: one with room in its queue, and a Deployment in no queue, which is no gang."""

@@ -1,4 +1,4 @@
-"""Public reports, rebuilt with a real Kueue: what a person reads, and what follows from the advice."""
+"""Public reports, rebuilt with a real Kueue: the verdict, and the effect of the advice."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.situations import check
 
 
 @pytest.mark.parametrize("name", REPORTED)
-def test_what_people_reported(places: dict[str, Place], name: str) -> None:
+def test_reported_situations(places: dict[str, Place], name: str) -> None:
     check(REPORTED[name], places[name])
 
 
@@ -40,19 +40,19 @@ def test_admitted_and_not_resumed_for_long(places: dict[str, Place]) -> None:
         assert place.verdict("twin").finding.health == "running"
 
 
-def test_fewer_pods_than_it_asked_for(places: dict[str, Place]) -> None:
+def test_a_gang_with_fewer_pods_than_requested(places: dict[str, Place]) -> None:
     """Near miss: the twin was admitted with all of its pods."""
     place = places["partly"]
     _, beside = place.verdict().findings
     assert beside.code == "partly-admitted"
     assert "3 of the 5 pods" in beside.message
-    assert [one.code for one in place.verdict("twin").findings] == ["running"]
+    assert [finding.code for finding in place.verdict("twin").findings] == ["running"]
 
 
-def test_the_pod_of_a_lost_node_is_made_anew(places: dict[str, Place]) -> None:
+def test_the_pod_of_a_lost_node_is_recreated(places: dict[str, Place]) -> None:
     """Its advice, followed to the letter."""
     place = places["pinned"]
-    waits = next(one for one in place.pods() if not one["spec"].get("nodeName"))
+    waits = next(pod for pod in place.pods() if not pod["spec"].get("nodeName"))
     name = waits["metadata"]["name"]
     wait(lambda: place.verdict().finding.advice, what="another node to be assigned", timeout=60)
     finding = place.verdict().finding
@@ -72,7 +72,7 @@ def test_the_label_that_a_flavor_adds(places: dict[str, Place]) -> None:
     finding = places["two-sources"].verdict().finding
     assert "reserve2=yes and tier2=spot" in finding.message
     assert "ResourceFlavor reserve2 adds reserve2=yes" in finding.message
-    assert [one.split()[0] for one in finding.advice_texts] == ["Remove", "Use"]
+    assert [text.split()[0] for text in finding.advice_texts] == ["Remove", "Use"]
     own = places["own-labels"].verdict().finding
     assert "own4=yes and tier4=spot" in own.message
     assert "adds" not in own.message

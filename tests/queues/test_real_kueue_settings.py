@@ -1,4 +1,4 @@
-"""What a real Kueue does with other settings: pods that are late, variants, gates on preemption."""
+"""A real Kueue with other settings: late pods, variants, gates on preemption."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SETTINGS = {
 }
 """At the second or third try on a slow machine pods are late again: so no more than 20 s lie between the first two.
 
-Both gates are alpha in v0.19.2. The second lets gates on preemption be heard, whoever sets them.
+Both gates are alpha in v0.19.2. The second enables gates on preemption from any writer.
 """
 
 
@@ -45,11 +45,11 @@ def test_taken_back_since_its_pods_were_late(places: dict[str, Place]) -> None:
     place.run(node_selector={"gpu": "none"})
     place.wait_told("requeued")
     message = place.verdict().finding.message
-    told = (
+    verdicts = (
         r"Queue queue evicted it: the pods were not ready in time; the next try is at "
         r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC"
     )
-    assert re.match(told, message), message
+    assert re.match(verdicts, message), message
     place.wait_told("running", "twin")
 
 
@@ -58,7 +58,7 @@ def _preemption_gate(place: Place) -> None:
     for queue in ("queue", "other"):
         place.queue("2", queue, preemption={"withinClusterQueue": "LowerPriority"})
         place.run_admitted(f"{queue}-low", LOW, queue=queue)
-    place.stop("Hold", kind="LocalQueue")  # so that the gate is there before it is looked at
+    place.stop("Hold", kind="LocalQueue")  # so that the gate exists before the first check
     place.run("run", HIGH)
     gates = {"spec": {"preemptionGates": [{"name": "example.com/approval"}]}}
     place.client.patch(KUEUE, "Workload", place.entry()["metadata"]["name"], gates, place.name)
@@ -78,10 +78,10 @@ def test_a_gate_keeps_it_from_preempting(places: dict[str, Place]) -> None:
 def _variants(place: Place) -> None:
     """Two flavors with room for one each: Kueue makes a Workload for each of them, below that of the JobSet."""
     flavors = [f"{place.name}-{name}" for name in ("a", "b")]
-    place.make(*(resource_flavor(one) for one in flavors))
+    place.make(*(resource_flavor(flavor) for flavor in flavors))
     full = cluster_queue(place.cluster_queue, {"cpu": "2"})
     group = full["spec"]["resourceGroups"][0]
-    group["flavors"] = [{**group["flavors"][0], "name": one} for one in flavors]
+    group["flavors"] = [{**group["flavors"][0], "name": flavor} for flavor in flavors]
     full["spec"]["concurrentAdmissionPolicy"] = {"migration": {"mode": "RetainFirstAdmission"}}
     place.make(full)
     place.client.create(local_queue("queue", place.name, cluster_queue=place.cluster_queue))
@@ -91,13 +91,13 @@ def _variants(place: Place) -> None:
 
 
 def test_variants_are_nobodys(places: dict[str, Place]) -> None:
-    """They say nothing of the JobSet, whether they are switched off or wait."""
+    """Variants do not count for the JobSet, whether disabled or waiting."""
     place, message = places["variants"], "Queue queue has not admitted it yet."
     _variants(place)
     check(Situation(_variants, "queue-evaluating", "waiting", message, twin="running"), place)
     entries: list[QueueEntry] = place.read(WORKLOADS, KUEUE)
-    variants = [one for one in entries if one.is_variant]
+    variants = [entry for entry in entries if entry.is_variant]
     assert len(variants) == 6
-    assert {one.owner_uid for one in variants} == {""}
+    assert {variant.owner_uid for variant in variants} == {""}
     owners = {place.owner(name)["metadata"]["uid"] for name in ("first", "twin", "run")}
-    assert {one.owner_uid for one in entries if not one.is_variant} == owners
+    assert {entry.owner_uid for entry in entries if not entry.is_variant} == owners

@@ -1,4 +1,4 @@
-"""What happens with a real Kueue over time. They begin when all situations have been told."""
+"""A real Kueue over time. The stories begin after all situations have their verdict."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ def test_pods_are_where_they_were_assigned(places: dict[str, Place]) -> None:
     (assigned,) = model(WORKLOADS, entry).assigned
     assert sum(assigned.nodes.values()) == 4
     pods = [
-        one for one in place.read(POD, "v1") if one.labels.get(assigned.label) == assigned.value
+        item for item in place.read(POD, "v1") if item.labels.get(assigned.label) == assigned.value
     ]
     assert (
-        Counter(one.node for one in pods if one.meta.ref.name.startswith("twin")) == assigned.nodes
+        Counter(pod.node for pod in pods if pod.meta.ref.name.startswith("twin")) == assigned.nodes
     )
 
 
@@ -73,7 +73,7 @@ def test_jobs_with_workloads_of_their_own_under_a_jobset(places: dict[str, Place
         place.client.create(created)
         if name == "fits":
             place.wait_told("running", "fits")
-            assert {one.queue_standing for one in place.verdict("fits").jobs} == {"admitted"}
+            assert {item.queue_standing for item in place.verdict("fits").jobs} == {"admitted"}
             place.client.delete(JOBSET, "JobSet", "fits", place.name)
     try:
         verdict = _watched(place)
@@ -81,19 +81,20 @@ def test_jobs_with_workloads_of_their_own_under_a_jobset(places: dict[str, Place
         # They go on for ever, at ten changes a second.
         place.client.delete(JOBSET, "JobSet", "run", place.name)
     assert verdict.finding.code == "controller-conflict", verdict.finding
-    told = r"kueue suspends Job run-w-\d and jobset resumes it: \d+ changes "
-    assert re.match(told, verdict.finding.message), verdict.finding.message
+    pattern = r"kueue suspends Job run-w-\d and jobset resumes it: \d+ changes "
+    assert re.match(pattern, verdict.finding.message), verdict.finding.message
     assert _standings(verdict) == ["admitted", "waits"]
 
 
 def _standings(verdict: Verdict) -> list[str]:
-    return sorted(one.queue_standing for one in verdict.jobs)
+    return sorted(item.queue_standing for item in verdict.jobs)
 
 
 def _watched(place: Place) -> Verdict:
-    """Return what is said of `run` after its Jobs have been watched for a while.
+    """Return the verdict on `run` after watching its Jobs for a while.
 
-    Not from the start: until one of them is admitted, Kueue and JobSet fight over both.
+    The watch starts after the first admission. Before, Kueue and JobSet fight over both.
+
     """
     wait(
         lambda: _standings(place.verdict()) == ["admitted", "waits"],
@@ -106,8 +107,8 @@ def _watched(place: Place) -> Verdict:
     verdict = place.verdict()
     while verdict.finding.code != "controller-conflict" and time.monotonic() < give_up_at:
         for _ in range(20):
-            for one in place.read(JOB.resource, "batch/v1"):
-                history.put(one, datetime.now(UTC))
+            for item in place.read(JOB.resource, "batch/v1"):
+                history.put(item, datetime.now(UTC))
         verdict = place.verdict(history=history)
     return verdict
 
@@ -129,15 +130,18 @@ def _grows(place: Place) -> None:
 
 
 def test_a_job_that_grows_while_it_runs(places: dict[str, Place]) -> None:
-    """What it has goes on by its first Workload; the second one waits: Kueue counts what it asks for beyond the first."""
+    """Its first Workload keeps its quota.
+
+    The second one waits, because Kueue counts the request beyond the first.
+    """
     place = places["slices"]
     message = "Queue queue has not admitted 2 more pods yet: 1 more cpu of flavor default must become free."
     _grows(place)
     check(Situation(_grows, "waiting-for-quota", "waiting", message, twin="running"), place)
-    entries = [one for one in place.read(WORKLOADS, KUEUE) if one.queue == "queue"]
-    (more,) = [one for one in entries if one.replaces]
-    assert [one.meta.ref.name for one in entries if one.admitted] == [more.replaces]
-    assert not more.admitted
+    entries = [item for item in place.read(WORKLOADS, KUEUE) if item.queue == "queue"]
+    (extra,) = [entry for entry in entries if entry.replaces]
+    assert [entry.meta.ref.name for entry in entries if entry.admitted] == [extra.replaces]
+    assert not extra.admitted
 
 
 def _circle(place: Place) -> None:
@@ -178,4 +182,4 @@ def test_a_circle_of_cohorts(places: dict[str, Place]) -> None:
 
 def _leaving(client: Client) -> list[str]:
     result = client.list("v1", "Namespace")
-    return [one["metadata"]["name"] for one in result if "deletionTimestamp" in one["metadata"]]
+    return [obj["metadata"]["name"] for obj in result if "deletionTimestamp" in obj["metadata"]]

@@ -1,4 +1,4 @@
-"""Queues of Volcano: what they may have, and whether they let anybody in."""
+"""Queues of Volcano: their limits, and whether they admit gangs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def a_queue(spec: Json | None = None, **status: Any) -> Queue:
     return result
 
 
-def test_a_queue() -> None:
+def test_a_queue_has_capability_and_counts() -> None:
     """gang-owners.md §5."""
     result = a_queue(
         {"weight": 1, "capability": {"nvidia.com/gpu": "64"}, "parent": "labs"},
@@ -40,7 +40,7 @@ def test_a_queue() -> None:
     )
 
 
-def test_what_it_deserves_and_what_is_kept_for_it() -> None:
+def test_deserved_and_guaranteed_amounts() -> None:
     """capacity.go of v1.14.1."""
     result = a_queue(
         {
@@ -65,7 +65,7 @@ def test_what_it_deserves_and_what_is_kept_for_it() -> None:
 
 
 def test_counts_that_it_does_not_write_are_not_zero() -> None:
-    """v1.14.1 writes nothing but the state and what is allocated (seen)."""
+    """v1.14.1 only writes the state and the allocation (seen)."""
     result = a_queue({"weight": 1}, state="Open", allocated={"cpu": "2"}, reservation={})
     assert (result.pending, result.reserving, result.admitted) == (None, None, None)
 
@@ -84,7 +84,7 @@ def test_whether_it_lets_anybody_in(state: str | None, expected: QueueState) -> 
     assert a_queue(state=state).state is expected
 
 
-def test_the_root_takes_in_nobody() -> None:
+def test_the_root_queue_admits_no_gangs() -> None:
     """admit_job.go of v1.14.1: can not submit job to root queue."""
     result: Queue = model(
         RESOURCE, {"metadata": {"name": "root", "uid": "q0", "resourceVersion": "1"}}
@@ -96,7 +96,7 @@ def test_the_root_is_above_none() -> None:
     assert a_queue({"parent": "root"}).parent is None
 
 
-def test_it_keeps_no_entries_so_it_is_no_admission_system_for_owners() -> None:
-    """Else a JobSet whose Kueue is gone would be told to install Volcano."""
+def test_volcano_queues_have_no_entries_and_admit_no_owners() -> None:
+    """Otherwise a JobSet without its Kueue would get the advice to install Volcano."""
     assert "Volcano" in [system.label for system in registry.queue_systems()]
     assert [system.label for system in registry.admission_systems()] == ["Kueue"]

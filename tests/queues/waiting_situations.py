@@ -28,14 +28,14 @@ def _check(place: Place) -> None:
     place.queue("9", admissionChecksStrategy={"admissionChecks": [{"name": CHECK}]})
     place.run()
     place.run("twin")
-    where = place.wait_entry("twin", "QuotaReserved")["metadata"]
+    nodes = place.wait_entry("twin", "QuotaReserved")["metadata"]
     ready = {"name": CHECK, "state": "Ready", "message": "", "lastTransitionTime": now()}
     checks = {"admissionChecks": [ready]}
-    place.client.patch_status(KUEUE, "Workload", where["name"], checks, place.name)
+    place.client.patch_status(KUEUE, "Workload", nodes["name"], checks, place.name)
 
 
 def _preempted(place: Place) -> None:
-    """Twin: its queue preempts nobody."""
+    """Twin: its queue does not preempt."""
     place.queue(preemption={"withinClusterQueue": "LowerPriority"})
     place.queue(name="other")
     place.run_admitted("run", LOW)
@@ -45,7 +45,7 @@ def _preempted(place: Place) -> None:
 
 
 def _gated(place: Place) -> None:
-    """Twin: nobody gates it."""
+    """Twin: no gate."""
     place.queue("9")
     created = place.jobset()
     gate = {"kueue.x-k8s.io/admission-gated-by": "example.com/approval"}
@@ -125,7 +125,7 @@ def _pair(place: Place, prefix: str = "", **spec: Any) -> None:
 
 
 def _borrowed(place: Place) -> None:
-    """Whoever came first has borrowed all that the queue of `run` has. Twin: has borrowed nothing."""
+    """The first gang has borrowed the whole quota of `run`'s queue. Twin: it has borrowed none."""
     _pair(place)
     _pair(place, "twin-")
     place.run_admitted("first", pods=4, queue="other")

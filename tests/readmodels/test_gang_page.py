@@ -80,7 +80,11 @@ def test_in_an_outage_findings_are_marked_as_last_known(owner: Viewer) -> None:
         owner, cluster, detail=Detail((finding,), jobs=(job,), members=make_members("a", 2))
     )
     (other_finding,) = detail.other_findings
-    assert (other_finding.health, other_finding.face.label, other_finding.since) == ("unknown", "Unknown", None)
+    assert (other_finding.health, other_finding.face.label, other_finding.since) == (
+        "unknown",
+        "Unknown",
+        None,
+    )
     assert other_finding.message == "Last known: All 8 pods are ready."
     assert other_finding.advice == ()
     (row,) = detail.jobs

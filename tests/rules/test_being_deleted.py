@@ -32,7 +32,7 @@ def judged(root: Any, *objects: Any, **fields: Any) -> Verdict:
     return assess(assemble(root, members, **defaults))
 
 
-def told(root: Any, *objects: Any, **fields: Any) -> Finding:
+def deletion_finding(root: Any, *objects: Any, **fields: Any) -> Finding:
     finding = judged(root, *objects, **fields).finding
     assert (finding.code, finding.stage) == ("being-deleted", Stage.ADMISSION)
     return finding
@@ -44,8 +44,8 @@ def leaving(name: str = "web-5f-abc", *, left: float = 20, grace: int = 30, **fi
     return a_pod(name, **defaults)
 
 
-def test_a_pod_of_a_deployment_goes() -> None:
-    finding = told(leaving())
+def test_pods_of_a_deployment_being_deleted() -> None:
+    finding = deletion_finding(leaving())
     assert finding.health is Health.SUSPENDED
     assert finding.message == "Pod web-5f-abc is being deleted."
     assert finding.since == ago(10)
@@ -54,32 +54,32 @@ def test_a_pod_of_a_deployment_goes() -> None:
 
 
 def test_a_time_to_end_that_no_calendar_has() -> None:
-    finding = told(leaving(grace=2**62))
+    finding = deletion_finding(leaving(grace=2**62))
     assert finding.message == "Pod web-5f-abc is being deleted."
 
 
-def test_what_the_deletion_stopped_has_not_failed() -> None:
+def test_pods_stopped_by_a_deletion_are_not_failures() -> None:
     """The kubelet calls a pod Failed whose containers it has stopped; a finalizer can keep it then."""
     pod = leaving("solo", left=-300, phase="Failed")
-    finding = told(pod)
+    finding = deletion_finding(pod)
     assert finding.health is Health.BLOCKED
     assert finding.message == "Pod solo is being deleted and should be gone."
     assert "finalizer" in finding.advice_texts[0]
     group = a_group("ring", quorum=2)
     pods = [leaving(f"m-{index}", phase="Failed", group=group) for index in range(2)]
-    assert told(group, *pods).message == "All pods of PodGroup ring are being deleted."
+    assert deletion_finding(group, *pods).message == "All pods of PodGroup ring are being deleted."
 
 
 def test_a_node_that_is_silent_holds_it() -> None:
-    finding = told(leaving(), a_node("n1", ready=None))
+    finding = deletion_finding(leaving(), a_node("n1", ready=None))
     assert finding.health is Health.SUSPENDED
     assert values_in(finding.message) == "web-5f-abc n1"
 
 
-def test_it_is_stuck_two_minutes_after_its_time_was_over() -> None:
+def test_deletion_is_stuck_two_minutes_after_the_grace_period() -> None:
     silent = a_node("n1", ready=None)
-    assert told(leaving(left=-119), silent).health is Health.SUSPENDED
-    finding = told(leaving(left=-120), silent)
+    assert deletion_finding(leaving(left=-119), silent).health is Health.SUSPENDED
+    finding = deletion_finding(leaving(left=-120), silent)
     assert (finding.health, finding.recheck_at) == (Health.BLOCKED, None)
     assert finding.advice_texts == (
         "Bring node n1 back, or delete it if it stays away: its pods go with it.",
@@ -91,7 +91,7 @@ def test_it_is_stuck_two_minutes_after_its_time_was_over() -> None:
 
 
 def test_a_pod_that_stays_on_a_node_that_works() -> None:
-    finding = told(leaving(left=-300), a_node("n1"))
+    finding = deletion_finding(leaving(left=-300), a_node("n1"))
     assert finding.health is Health.BLOCKED
     assert finding.message == "Pod web-5f-abc is being deleted and should be gone."
     assert finding.advice_texts == (
@@ -99,26 +99,29 @@ def test_a_pod_that_stays_on_a_node_that_works() -> None:
     )
 
 
-def test_nodes_that_cannot_be_looked_at_are_not_accused() -> None:
-    assert "NotReady" not in told(leaving(), a_node("n1", ready=None), nodes_known=False).message
+def test_unobserved_nodes_are_not_blamed() -> None:
+    assert (
+        "NotReady"
+        not in deletion_finding(leaving(), a_node("n1", ready=None), nodes_known=False).message
+    )
 
 
-def test_a_job_goes_with_its_pods() -> None:
+def test_a_job_is_deleted_with_its_pods() -> None:
     """For ten minutes: its pods have an hour to end."""
     job = a_job("train", deleting_since=ago(600), created_at=ago(9000))
     pods = [leaving(f"train-{n}", of=job, left=3000, grace=3600) for n in range(2)]
-    finding = told(job, *pods)
+    finding = deletion_finding(job, *pods)
     assert finding.health is Health.SUSPENDED
     assert finding.message == "Job train is being deleted; 2 pods still terminate."
     assert (finding.since, finding.advice_texts) == (ago(600), ())
 
 
-def test_a_jobset_whose_jobs_are_gone() -> None:
+def test_a_jobset_without_jobs_is_being_deleted() -> None:
     jobset = a_jobset("run", deleting_since=ago(30), created_at=ago(9000))
-    finding = told(jobset)
+    finding = deletion_finding(jobset)
     assert finding.health is Health.SUSPENDED
     assert finding.message == "JobSet run is being deleted."
-    stuck = told(a_jobset("run", deleting_since=ago(600), created_at=ago(9000)))
+    stuck = deletion_finding(a_jobset("run", deleting_since=ago(600), created_at=ago(9000)))
     assert stuck.health is Health.BLOCKED
     assert stuck.message == "JobSet run is being deleted and should be gone."
     assert stuck.advice_texts == (
@@ -127,15 +130,15 @@ def test_a_jobset_whose_jobs_are_gone() -> None:
     )
 
 
-def test_a_suspended_jobset_goes_too() -> None:
+def test_a_suspended_jobset_is_being_deleted() -> None:
     jobset = a_jobset("run", suspended=True, deleting_since=ago(30))
-    assert told(jobset, *child_jobs(jobset, suspended=True)).health is Health.SUSPENDED
+    assert deletion_finding(jobset, *child_jobs(jobset, suspended=True)).health is Health.SUSPENDED
 
 
-def test_pods_that_run_on_under_a_job_that_goes() -> None:
+def test_pods_run_on_while_their_job_is_deleted() -> None:
     """A foreign finalizer: the garbage collector deletes the pods only after it is removed."""
     job = a_job("train", deleting_since=ago(600), created_at=ago(9000))
-    finding = told(job, *pods_of(job, 2, on="n0"))
+    finding = deletion_finding(job, *pods_of(job, 2, on="n0"))
     assert finding.health is Health.BLOCKED
     assert finding.message == (
         "Job train is being deleted and should be gone; 2 pods are still there."
@@ -143,10 +146,10 @@ def test_pods_that_run_on_under_a_job_that_goes() -> None:
     assert finding.advice_texts[0].startswith("See which finalizer keeps Job train")
 
 
-def test_one_of_several_nodes_is_silent() -> None:
+def test_one_silent_node_of_several_is_named() -> None:
     job = a_job("train", deleting_since=ago(200), created_at=ago(9000))
     pods = [leaving(f"train-{n}", of=job, left=-170, on=f"n{n}") for n in range(2)]
-    finding = told(job, *pods, a_node("n0"), a_node("n1", ready=None))
+    finding = deletion_finding(job, *pods, a_node("n0"), a_node("n1", ready=None))
     assert finding.health is Health.BLOCKED
     assert values_in(finding.message) == "2 n1"
 
@@ -154,7 +157,7 @@ def test_one_of_several_nodes_is_silent() -> None:
 def test_all_pods_of_a_bare_group() -> None:
     group = a_group("ring", quorum=2)
     pods = [leaving(f"ring-{n}", group=group) for n in range(2)]
-    finding = told(group, *pods)
+    finding = deletion_finding(group, *pods)
     assert finding.health is Health.SUSPENDED
     assert values_in(finding.message) == "2"
     assert finding.since == ago(10)
@@ -166,7 +169,7 @@ def test_a_bare_group_of_which_a_member_stays() -> None:
     assert verdict.finding.code != "being-deleted"
 
 
-def test_a_group_that_goes_under_its_members_is_another_reason() -> None:
+def test_a_terminating_group_has_its_own_reason() -> None:
     """Its finalizer keeps it for as long as they wait."""
     group = a_group("ring", quorum=2, deleting_since=ago(600))
     waiting = [a_pod(f"ring-{n}", group=group) for n in range(2)]
@@ -175,7 +178,7 @@ def test_a_group_that_goes_under_its_members_is_another_reason() -> None:
     assert judged(group, *running).finding.code == "running"
 
 
-def test_what_has_ended_has_ended() -> None:
+def test_a_finished_owner_stays_finished() -> None:
     job = a_job("train", deleting_since=ago(5), finish=succeeded())
     assert judged(job).finding.code == "succeeded"
 

@@ -85,7 +85,7 @@ def test_the_first_sight_of_an_old_gang_is_not_a_change() -> None:
     assert require_finding("below-quorum", unit).code == "below-quorum"
 
 
-def test_an_owner_that_asks_for_too_few() -> None:
+def test_an_owner_requests_fewer_pods_than_the_quorum() -> None:
     job = a_job("train", pods=2, group_name="ring")
     unit = unit_of(job, a_group("ring", quorum=4), *pods_of(job, 2))
     assert require_finding("below-quorum", unit).message == (
@@ -93,7 +93,7 @@ def test_an_owner_that_asks_for_too_few() -> None:
     )
 
 
-def test_an_old_refusal_explains_nothing_where_no_pod_is_missing() -> None:
+def test_an_old_refusal_is_no_cause_when_no_pod_is_missing() -> None:
     """All requested pods exist, so an earlier refusal does not explain the missing quorum."""
     job = a_job("train", pods=2, group_name="ring")
     refused = an_event(job, "FailedCreate", texts.QUOTA)
@@ -101,18 +101,18 @@ def test_an_old_refusal_explains_nothing_where_no_pod_is_missing() -> None:
     assert first_code(unit) == "below-quorum"
 
 
-def test_it_is_not_claimed_that_nothing_was_refused() -> None:
+def test_missing_refusals_are_not_asserted() -> None:
     assert values_in(require_finding("below-quorum", short(events_known=False)).message) == "2 4"
 
 
 STATEFUL_SET = Controller("apps", "StatefulSet", "ring", "uid-sts")
 
 
-def bare(*more: Event, of: Controller | None = None) -> Unit:
+def bare(*extra: Event, of: Controller | None = None) -> Unit:
     """A PodGroup without an owner, with two of the four pods that it needs."""
     group = a_group("ring", quorum=4)
     pods = [a_pod(f"ring-{n}", group="ring", of=of) for n in (0, 1)]
-    return unit_of(Owner(meta=group.meta, desired=4), group, *pods, *more)
+    return unit_of(Owner(meta=group.meta, desired=4), group, *pods, *extra)
 
 
 @pytest.mark.parametrize(
@@ -127,7 +127,7 @@ def bare(*more: Event, of: Controller | None = None) -> Unit:
     ],
     ids=["StatefulSet", "by hand", "another controller"],
 )
-def test_only_of_known_makers_it_is_said_that_nothing_refuses(
+def test_missing_refusals_are_stated_for_known_controllers(
     of: Controller | None, rest: str
 ) -> None:
     assert require_finding("below-quorum", bare(of=of)).message == (
@@ -167,7 +167,7 @@ def test_twin_that_never_had_a_pod() -> None:
     assert first_code(emptied()) == "pods-not-created"
 
 
-def test_what_refuses_the_pods_of_a_stateful_set() -> None:
+def test_refused_pods_of_a_stateful_set_are_explained() -> None:
     """The event is about the StatefulSet, which belongs to no gang."""
     event = an_event(a_pod("ring", uid="uid-sts"), "FailedCreate", texts.QUOTA)
     assert first_code(bare(event, of=STATEFUL_SET)) == "pod-creation-refused"
@@ -198,7 +198,7 @@ def test_finished_members_lose_the_quorum() -> None:
     assert first_code(unit) == "quorum-lost"
 
 
-def test_the_last_members_of_a_gang_that_ends_run() -> None:
+def test_the_last_members_of_a_finishing_gang_run() -> None:
     job = a_job("train", pods=2, group_name="ring")
     done = a_pod("train-0", of=job, group="ring", on="n0", phase="Succeeded")
     unit = unit_of(job, a_group("ring", quorum=2), done, a_pod("train-1", group="ring", on="n1"))
@@ -214,7 +214,7 @@ def test_a_basic_group_has_no_quorum() -> None:
     ("minor", "way"),
     [((1, 37), "no restart"), ((1, 36), "needs re-creating"), (None, "needs re-creating")],
 )
-def test_members_of_a_group_alone_are_made_or_asked_for_less(
+def test_a_bare_group_needs_more_pods_or_a_lower_quorum(
     minor: tuple[int, int] | None, way: str
 ) -> None:
     """A PodGroup that was created by hand, with two pods of the four that it needs."""
@@ -229,7 +229,7 @@ def test_members_of_a_group_alone_are_made_or_asked_for_less(
 @pytest.mark.parametrize(
     ("minor", "way"), [((1, 37), "no restart"), ((1, 36), "needs re-creating")]
 )
-def test_a_job_that_asks_for_too_few(minor: tuple[int, int], way: str) -> None:
+def test_a_job_requests_fewer_pods_than_the_quorum(minor: tuple[int, int], way: str) -> None:
     """1.36.3 forbids another parallelism of a Job in a gang, and any change of a PodGroup."""
     job = a_job("train", pods=2, group_name="ring")
     unit = unit_of(job, a_group("ring", quorum=4), *pods_of(job, 2), facts={"kubernetes": minor})
@@ -242,7 +242,7 @@ def test_a_job_that_asks_for_too_few(minor: tuple[int, int], way: str) -> None:
 @pytest.mark.parametrize(
     ("fields", "way"),
     [
-        # Of a list of work no more pods are made than completions are left, and they are immutable.
+        # A Job with a work queue creates no more pods than completions are left. Completions are immutable.
         ({"indexed": False}, "needs re-creating"),
         ({"indexed": False, "completions": 3}, "needs re-creating"),
         (
@@ -256,7 +256,7 @@ def test_a_job_that_asks_for_too_few(minor: tuple[int, int], way: str) -> None:
         ({"completions": 10}, "no restart"),
     ],
 )
-def test_how_a_job_is_let_ask_for_more(fields: dict[str, Any], way: str) -> None:
+def test_a_job_gets_a_step_to_request_more_pods(fields: dict[str, Any], way: str) -> None:
     job = a_job("train", pods=2, group_name="ring", **fields)
     group = a_group("ring", quorum=4)
     unit = unit_of(job, group, *pods_of(job, 2), facts={"kubernetes": (1, 37)})
@@ -268,7 +268,7 @@ def test_how_a_job_is_let_ask_for_more(fields: dict[str, Any], way: str) -> None
     )
 
 
-def test_a_job_that_has_not_made_the_rest() -> None:
+def test_a_job_has_not_created_its_remaining_pods() -> None:
     assert require_finding("below-quorum", short(kubernetes=(1, 37))).advice_texts == (
         "Lower the quorum of PodGroup ring from 4 to 2 (no restart).",
     )
@@ -280,7 +280,7 @@ def test_a_job_that_backs_off_makes_them_by_itself() -> None:
     assert require_finding("below-quorum", unit).advice_texts == ()
 
 
-def test_held_pods_are_what_it_lacks() -> None:
+def test_held_pods_are_missing_to_the_quorum() -> None:
     jobset = a_jobset("run", a_role("workers", jobs=2, group_name="ring"))
     first, second = child_jobs(jobset)
     held = replace(second, suspended=True)
@@ -292,7 +292,7 @@ def test_held_pods_are_what_it_lacks() -> None:
     )
 
 
-def test_the_quorum_of_a_group_that_a_job_made_stands_in_the_job() -> None:
+def test_the_quorum_of_a_job_group_is_a_field_of_the_job() -> None:
     job = a_job("train", pods=4, gang_request=GangRequest("gang", 4))
     own = a_group("train-7d-train-pgt-0-99", quorum=4, of=job)
     pods = pods_of(job, 2, group=own)
@@ -313,7 +313,7 @@ def scaled_down(group: str, *, by: str = "RayCluster") -> Unit:
     return unit_of(owner, replace(objects, meta=replace(objects.meta, ref=ref)), *pods)
 
 
-def test_the_minimum_of_a_group_that_its_maker_leaves_alone_is_lowered() -> None:
+def test_the_minimum_of_an_unmanaged_group_can_be_lowered() -> None:
     (advice,) = require_finding("below-quorum", scaled_down("scheduling.x-k8s.io")).advice_texts
     assert advice == (
         "Lower the quorum of PodGroup ring from 6 to 3 (no restart), or scale RayCluster "
@@ -355,7 +355,7 @@ def test_a_part_that_is_scaled_to_zero(age: float) -> None:
     assert finding.advice_texts == ("Scale PodClique front-0-decode to 1.",)
 
 
-def test_a_part_whose_pod_was_asked_for_just_now() -> None:
+def test_a_role_with_a_recent_pod_request_is_not_reported() -> None:
     assert require_finding("below-quorum", in_parts(1, 1)).code == "starting"
 
 

@@ -48,9 +48,9 @@ def test_a_member_on_a_silent_node() -> None:
     unit = at_quorum(silent, a_pod("y", group="ring", on="n0"), a_node("n1", ready=None))
     finding = require_finding("below-size", unit)
     assert values_in(finding.message) == "5 6 2 1"
-    (look,) = finding.advice
-    assert look.kind is AdviceKind.LOOK
-    assert look.command == ("kubectl", "describe", "pods", "-n", "team-a", "x")
+    (read,) = finding.advice
+    assert read.kind is AdviceKind.LOOK
+    assert read.command == ("kubectl", "describe", "pods", "-n", "team-a", "x")
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_young_members_are_growth() -> None:
     assert first_code(at_quorum(*young)) == "resizing"
 
 
-def test_why_the_rest_has_no_room() -> None:
+def test_a_shortage_of_the_remaining_pods_is_explained() -> None:
     """job-at-quorum as captured on 1.37.0: two of six find no room, the quorum is two."""
     room = capacity_of(*(node(f"n{index}", used=4) for index in range(4)))
     unit = waiting_gang(6, pod_requests(4), room, quorum=2, on=("n0", "n1", "n2", "n3"))
@@ -92,7 +92,7 @@ def test_why_the_rest_has_no_room() -> None:
     )
 
 
-def test_the_rest_is_refused_when_it_is_made() -> None:
+def test_creation_of_the_remaining_pods_is_refused() -> None:
     """Two of two are used, and two of six pods lack."""
     job = a_job("train", pods=6, group_name="ring")
     event = an_event(job, "FailedCreate", texts.QUOTA, last_seen=ago(5))

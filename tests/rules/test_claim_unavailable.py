@@ -54,7 +54,7 @@ def on(unit: Unit, kubernetes: tuple[int, int] | None) -> Unit:
         ),
     ],
 )
-def test_what_the_scheduler_says_of_claims(text: str, health: Health, says: str) -> None:
+def test_scheduler_messages_about_claims(text: str, health: Health, says: str) -> None:
     unit = gang(2, pod_requests(4), FREE, needs=CLAIMS, text=text)
     finding = require_finding("claim-unavailable", unit)
     assert finding.health is health
@@ -79,7 +79,7 @@ def test_devices_that_a_driver_serves_as_an_extended_resource(
     assert first_code(unit) == "claim-unavailable"
 
 
-def test_a_driver_may_serve_what_the_text_does_not_call_insufficient() -> None:
+def test_a_driver_may_serve_resources_that_are_not_insufficient() -> None:
     """If a compared resource is on no node, the text names it for each node with a comparison."""
     short = "0/2 nodes are available: 2 Insufficient cpu."
     assert first_code(on(gang(2, SERVED, FREE, text=short), (1, 37))) == "unschedulable"
@@ -88,7 +88,7 @@ def test_a_driver_may_serve_what_the_text_does_not_call_insufficient() -> None:
     assert first_code(on(gang(2, both, full, text=DEVICES_IN_USE), (1, 37))) == "unschedulable"
 
 
-def test_what_no_driver_serves_is_on_no_node() -> None:
+def test_resources_without_a_driver_are_on_no_node() -> None:
     assert first_code(on(gang(2, SERVED, FREE, text=DEVICES_IN_USE), (1, 35))) == "no-matching-node"
     text = "0/2 nodes are available: 2 Insufficient cpu, 2 Insufficient example.com/gpu."
     unit = on(gang(2, SERVED, FREE, text=text), (1, 37))
@@ -97,7 +97,7 @@ def test_what_no_driver_serves_is_on_no_node() -> None:
     )
 
 
-def test_some_nodes_list_the_resource_and_the_selected_ones_have_a_driver() -> None:
+def test_only_some_nodes_have_the_resource_and_the_driver() -> None:
     """As while a cluster moves from device plugins to drivers."""
     driver = {"pool": "driver"}
     room = capacity_of(
@@ -112,7 +112,7 @@ def test_some_nodes_list_the_resource_and_the_selected_ones_have_a_driver() -> N
     ) == ("claim-unavailable")
 
 
-def test_twin_without_room_for_the_rest_is_short() -> None:
+def test_twin_with_full_nodes_is_short() -> None:
     text = "0/2 nodes are available: 1 cannot allocate all claims, 1 Insufficient nvidia.com/gpu."
     full = capacity_of(node("n0", used=4), node("n1"))
     assert (

@@ -58,7 +58,7 @@ def place(claim: PodClaim) -> ClaimName:
     return claim.kind, "team-a", claim.name
 
 
-def unusable(*found: tuple[PodClaim, ClaimProblem]) -> dict[ClaimName, UnusableClaim]:
+def unusable(*result: tuple[PodClaim, ClaimProblem]) -> dict[ClaimName, UnusableClaim]:
     existing = {ClaimProblem.DELETED, ClaimProblem.LOST, ClaimProblem.UNBOUND}
     return {
         place(claim): UnusableClaim(
@@ -66,7 +66,7 @@ def unusable(*found: tuple[PodClaim, ClaimProblem]) -> dict[ClaimName, UnusableC
             a_meta("", claim.kind, claim.name) if problem in existing else None,
             "pv-7" if problem is ClaimProblem.LOST else "",
         )
-        for claim, problem in found
+        for claim, problem in result
     }
 
 
@@ -117,7 +117,7 @@ def test_a_claim_that_an_error_hides() -> None:
     assert first_code(unit) == "volume-unavailable"
 
 
-def test_twin_where_the_claim_could_not_be_looked_up() -> None:
+def test_twin_with_an_unreadable_claim() -> None:
     unit = waiting((DATA,), (DATA,), because={})
     assert evaluate("volume-unavailable", unit) is None
     assert first_code(unit) == "scheduler-error"
@@ -142,7 +142,7 @@ def test_a_claim_before_which_a_pod_is_held_back() -> None:
     assert first_code(unit) == "claim-unavailable"
 
 
-def test_it_is_said_before_a_minute_has_passed() -> None:
+def test_a_missing_claim_is_reported_within_the_first_minute() -> None:
     because = unusable((LINKS, ClaimProblem.MISSING))
     young = waiting((LINKS,), because=because, scheduled=None, needs=CLAIMS, created_at=ago(5))
     assert first_code(young) == "claim-unavailable"
@@ -187,7 +187,7 @@ def test_no_pod_is_held_back_for_a_volume() -> None:
         ),
     ],
 )
-def test_claims_that_are_there(
+def test_unusable_claims_are_reported(
     claim: PodClaim, problem: ClaimProblem, health: Health, says: str
 ) -> None:
     code = "volume-unavailable" if claim is DATA else "claim-unavailable"
@@ -231,7 +231,7 @@ def test_a_claim_for_each_pod(problem: ClaimProblem, says: str) -> None:
     )
 
 
-def test_what_a_controller_is_about_to_make() -> None:
+def test_claims_that_a_controller_will_create_are_not_missing() -> None:
     scratch = [PodClaim(OF_VOLUMES, f"train-{n}-scratch", generated=True) for n in (0, 1)]
     because = unusable(*((claim, ClaimProblem.UNMADE) for claim in scratch))
     assert message_of("volume-unavailable", waiting((scratch[0],), because=because)) == (
@@ -257,14 +257,14 @@ def test_what_a_controller_is_about_to_make() -> None:
     assert finding.health is Health.WAITING
 
 
-def test_only_the_members_that_name_it_are_counted() -> None:
+def test_only_members_with_the_claim_are_counted() -> None:
     unit = waiting((DATA,), (), (), because=MISSING)
     assert message_of("volume-unavailable", unit) == (
         "3 pods wait together; 1 pod needs PersistentVolumeClaim data, which does not exist."
     )
 
 
-def test_what_stays_is_told_before_what_may_pass() -> None:
+def test_permanent_problems_precede_transient_ones() -> None:
     because = unusable((DATA, ClaimProblem.UNBOUND), (LINKS, ClaimProblem.DELETED))
     unit = waiting((DATA,), (DATA,), (LINKS,), because=because)
     assert first_code(unit) == "claim-unavailable"
@@ -279,7 +279,7 @@ def refused(text: str) -> Condition:
     return a_condition("PodScheduled", "False", reason="Unschedulable", message=text)
 
 
-def test_where_the_scheduler_says_it_too_the_claim_is_named_and_every_pod_counted() -> None:
+def test_the_claim_is_named_and_all_pods_counted_if_the_scheduler_agrees() -> None:
     because = unusable((DATA, ClaimProblem.UNBOUND))
     unit = waiting((DATA,), (DATA,), because=because, scheduled=refused(UNBOUND_TEXT))
     finding = require_finding("volume-unavailable", unit)
@@ -289,25 +289,25 @@ def test_where_the_scheduler_says_it_too_the_claim_is_named_and_every_pod_counte
     assert evidence_values(finding, "scheduler says") == [UNBOUND_TEXT]
 
 
-def test_who_may_not_list_claims_still_has_the_text() -> None:
+def test_the_scheduler_text_is_used_if_claims_are_forbidden() -> None:
     unit = waiting((DATA,), (DATA,), because={}, scheduled=refused(NOT_THERE))
     assert message_of("volume-unavailable", unit) == (
         "2 pods need PersistentVolumeClaim data, which does not exist."
     )
 
 
-def test_no_room_would_help_and_no_claim_helps_where_no_node_could_ever_host_it() -> None:
+def test_claims_are_irrelevant_if_no_node_can_ever_fit() -> None:
     assert first_code(waiting((DATA,), (DATA,), because=MISSING, room=FULL)) == "volume-unavailable"
     nowhere = replace(selecting(pool="gone"), unsupported=("volumes",))
     assert first_code(waiting((DATA,), because=MISSING, needs=nowhere)) == "no-matching-node"
 
 
-def test_whatever_is_known_of_nodes() -> None:
+def test_node_facts_do_not_change_the_claim_finding() -> None:
     unit = waiting((DATA,), (DATA,), because=MISSING, room=capacity_of(why="nodes: forbidden"))
     assert first_code(unit) == "volume-unavailable"
 
 
-def test_a_pod_alone_without_a_group() -> None:
+def test_a_single_pod_without_a_group() -> None:
     because = unusable((LINKS, ClaimProblem.MISSING))
     pod: Pod = a_pod("train-0", of=a_job("train", pods=1), claims=(LINKS,), needs=CLAIMS)
     job = a_job("train", pods=1)

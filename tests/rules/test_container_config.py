@@ -23,7 +23,7 @@ def stuck(
     return unit_of(job, *pods, *[a_pod(f"up-{n}", of=job, on="n1") for n in range(others)])
 
 
-def test_a_secret_that_is_not_there() -> None:
+def test_a_missing_secret() -> None:
     finding = require_finding("container-config", stuck())
     assert finding.health is Health.BLOCKED
     assert values_in(finding.message) == "2"
@@ -31,11 +31,11 @@ def test_a_secret_that_is_not_there() -> None:
     assert first_code(stuck()) == "container-config"
 
 
-def test_others_run() -> None:
+def test_a_gang_with_running_members_is_degraded() -> None:
     assert require_finding("container-config", stuck(others=1)).health is Health.DEGRADED
 
 
-def test_a_reason_that_nobody_knows_is_an_error_with_its_text() -> None:
+def test_an_unknown_reason_is_an_error_with_its_text() -> None:
     """The kubelet hands on whatever error its runtime gave it (convertToAPIContainerStatuses)."""
     unit = stuck("FrobnicatorJammed", message="the frobnicator is jammed")
     assert first_code(unit) == "container-config"
@@ -49,11 +49,11 @@ def test_a_reason_that_nobody_knows_is_an_error_with_its_text() -> None:
 @pytest.mark.parametrize(
     "reason", ["", "ContainerCreating", "PodInitializing", "RestartingAllContainers"]
 )
-def test_what_every_container_goes_through_is_a_start(reason: str) -> None:
+def test_common_waiting_reasons_are_starts(reason: str) -> None:
     assert first_code(stuck(reason, message="")) == "starting"
 
 
-def test_other_reasons() -> None:
+def test_other_waiting_reasons_have_their_own_codes() -> None:
     assert evaluate("container-config", stuck("ContainerCreating")) is None
     assert first_code(stuck("ErrImagePull")) == "image-pull"
     assert first_code(stuck("CrashLoopBackOff")) == "crash-loop"

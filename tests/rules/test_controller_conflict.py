@@ -39,9 +39,9 @@ def turns(*who: str, every: float = 5, last: float = 1, begins: bool = True) -> 
     )
 
 
-def fight(count: int, one: str = "night-saver", other: str = "jobset", **fields: Any) -> Any:
+def fight(count: int, text: str = "night-saver", other: str = "jobset", **fields: Any) -> Any:
     """So many changes, by one and the other."""
-    return turns(*((one, other)[index % 2] for index in range(count)), **fields)
+    return turns(*((text, other)[index % 2] for index in range(count)), **fields)
 
 
 def about(owner: Owner, *jobs: Owner, **changes: Any) -> Gang:
@@ -73,7 +73,7 @@ def test_a_child_job_that_jobset_resumes_each_time() -> None:
     assert {item.source for item in finding.evidence} == {FIRST.meta.ref}
 
 
-def test_two_operators_about_one_jobset() -> None:
+def test_two_operators_conflict_over_a_jobset() -> None:
     facts = about(TRAIN, FIRST, SECOND, train=fight(6, "night-saver", "day-starter", every=10))
     finding = require_gang_finding("controller-conflict", facts)
     assert finding.message.startswith(
@@ -84,7 +84,7 @@ def test_two_operators_about_one_jobset() -> None:
     )
 
 
-def test_a_standalone_job_is_told_once() -> None:
+def test_a_standalone_job_is_reported_once() -> None:
     job = a_job("nightly")
     finding = require_gang_finding(
         "controller-conflict", about(job, nightly=fight(5, other="day-starter"))
@@ -99,7 +99,7 @@ def test_once_or_twice_is_no_conflict(number: int) -> None:
     assert evaluate_gang("controller-conflict", child(fight(number, every=0.1))) is None
 
 
-def test_one_who_does_both_is_no_conflict() -> None:
+def test_a_single_manager_is_no_conflict() -> None:
     """An admin by hand; Kueue that admits, evicts and admits again."""
     assert (
         evaluate_gang("controller-conflict", child(turns(*["kubectl-patch"] * 9, every=10))) is None
@@ -108,11 +108,11 @@ def test_one_who_does_both_is_no_conflict() -> None:
     assert evaluate_gang("controller-conflict", about(queued, train=turns(*["kueue"] * 8))) is None
 
 
-def test_who_is_not_known_is_not_named() -> None:
+def test_unknown_managers_are_not_named() -> None:
     assert evaluate_gang("controller-conflict", child(fight(9, other=""))) is None
 
 
-def test_somebody_on_both_sides_breaks_it_off() -> None:
+def test_a_manager_on_both_sides_ends_the_conflict() -> None:
     """kubectl resumes what kubectl has suspended: only the three changes after that are in turn."""
     changes = turns(
         "kubectl", "jobset", "kubectl", "kubectl", "night-saver", "jobset", "night-saver"
@@ -120,7 +120,7 @@ def test_somebody_on_both_sides_breaks_it_off() -> None:
     assert evaluate_gang("controller-conflict", child(changes)) is None
 
 
-def test_far_apart_is_no_conflict() -> None:
+def test_distant_writes_are_no_conflict() -> None:
     """Every night and every morning, by two CronJobs: that is a timetable."""
     assert evaluate_gang("controller-conflict", child(fight(9, every=12 * 3600))) is None
     assert evaluate_gang("controller-conflict", child(fight(9, every=120))) is None
@@ -138,7 +138,7 @@ def test_automation_that_runs_every_minute_is_in() -> None:
     assert (finding.recheck_at - NOW).total_seconds() == pytest.approx(70.1)
 
 
-def test_it_ends_when_it_was_quiet_for_long_enough() -> None:
+def test_a_conflict_ends_after_a_quiet_period() -> None:
     """Quick ones after 20 s, others after three times their own pauses."""
     assert evaluate_gang("controller-conflict", child(fight(7, every=0.5, last=19.9))) is not None
     assert evaluate_gang("controller-conflict", child(fight(7, every=0.5, last=20))) is None
@@ -147,7 +147,7 @@ def test_it_ends_when_it_was_quiet_for_long_enough() -> None:
     assert evaluate_gang("controller-conflict", child(fight(7, every=10, last=30))) is None
 
 
-def test_it_is_told_whatever_the_job_is_at_this_moment() -> None:
+def test_a_conflict_is_reported_in_any_job_state() -> None:
     """Otherwise the verdict would follow each change: suspended, starting, suspended, …"""
     for suspended in (True, False):
         jobs = child_jobs(TRAIN, suspended=suspended)
@@ -159,7 +159,7 @@ def test_it_is_told_whatever_the_job_is_at_this_moment() -> None:
         assert first_gang_code(about(jobset, train=changes)) == "controller-conflict"
 
 
-def test_all_jobs_of_the_same_two_are_one_sentence() -> None:
+def test_jobs_with_the_same_managers_share_a_sentence() -> None:
     facts = about(TRAIN, FIRST, SECOND, train_workers_0=fight(5), train_workers_1=fight(6, last=2))
     assert (
         values_in(require_gang_finding("controller-conflict", facts).message)
@@ -201,7 +201,7 @@ def test_a_job_of_another_controller_cannot_be_held() -> None:
     assert "hold" not in advice.lower()
 
 
-def test_what_has_ended_or_goes_is_left_alone() -> None:
+def test_finished_and_deleted_jobs_are_skipped() -> None:
     done = a_jobset("train", finish=succeeded())
     assert first_gang_code(about(done, train=fight(9))) == "succeeded"
     (ended,) = child_jobs(a_jobset("train"), finish=failed())
@@ -211,7 +211,7 @@ def test_what_has_ended_or_goes_is_left_alone() -> None:
         assert evaluate_gang("controller-conflict", facts) is None
 
 
-def test_a_name_of_any_text_stays_on_one_line() -> None:
+def test_a_manager_name_stays_on_one_line() -> None:
     message = require_gang_finding(
         "controller-conflict", child(fight(5, "night\nsaver" * 60))
     ).message
@@ -219,7 +219,7 @@ def test_a_name_of_any_text_stays_on_one_line() -> None:
     assert len(message) < 500
 
 
-def test_what_makes_its_jobs_is_kept_as_the_owner_is() -> None:
+def test_a_middle_owner_is_kept_as_its_owner_is() -> None:
     """The Trainer writes its JobSet anew (real-owners.md §1.4), and its pods are replaced each time."""
     root = Owner(meta=a_meta("trainer.kubeflow.org", "TrainJob", "train"))
     middle = a_jobset("train", of=root, uid="uid-of-jobset")

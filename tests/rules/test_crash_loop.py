@@ -27,7 +27,7 @@ def crashing(others: int = 0, **state: Any) -> Unit:
     return unit_of(job, *pods, *[a_pod(f"up-{n}", of=job, on="n1") for n in range(others)])
 
 
-def test_nobody_runs() -> None:
+def test_a_gang_without_running_members_is_blocked() -> None:
     finding = require_finding("crash-loop", crashing())
     assert finding.health is Health.BLOCKED
     assert finding.message == (
@@ -81,7 +81,7 @@ def test_a_gang_that_ran_and_has_a_crashing_member_lost_it() -> None:
     assert evaluate("crash-loop", unit) is not None
 
 
-def test_the_command_that_shows_its_words() -> None:
+def test_the_advice_shows_the_log_command() -> None:
     assert require_finding("crash-loop", crashing()).advice_texts == (
         "Read what it wrote last: kubectl logs -n team-a train-0 -c main --previous",
     )
@@ -113,7 +113,7 @@ def test_the_command_names_the_pod_that_crashed_most() -> None:
     )
 
 
-def test_words_do_not_help_where_memory_ran_out() -> None:
+def test_logs_are_not_advised_after_out_of_memory() -> None:
     assert require_finding(
         "crash-loop", crashing(last_exit_code=137, last_reason="OOMKilled")
     ).advice_texts == ("Give container main more memory, or let it use less (needs re-creating).",)

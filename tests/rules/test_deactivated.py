@@ -46,7 +46,7 @@ def queued(*more: Made, **entry: Any) -> Gang:
     )
 
 
-def test_by_hand() -> None:
+def test_a_manual_deactivation_is_explained() -> None:
     finding = require_gang_finding("deactivated", queued())
     assert finding.health is Health.SUSPENDED
     assert values_in(finding.message) == "jobset-run-3f2a1 gpu-lq"
@@ -57,7 +57,7 @@ def test_by_hand() -> None:
     assert first_gang_code(queued()) == "deactivated"
 
 
-def test_by_kueue_itself_in_its_own_words() -> None:
+def test_a_kueue_deactivation_is_quoted() -> None:
     message = require_gang_finding("deactivated", queued(conditions=(PENDING, GIVEN_UP))).message
     assert values_in(message) == "jobset-run-3f2a1"
 
@@ -86,7 +86,7 @@ def test_an_entry_that_does_not_count(entry: dict[str, Any]) -> None:
     assert first_gang_code(queued(**entry)) == "queue-evaluating"
 
 
-def test_one_active_entry_keeps_it_in_the_queue() -> None:
+def test_an_active_entry_keeps_the_gang_in_its_queue() -> None:
     facts = queued(an_entry(JOBSET, "jobset-run-77777"))
     assert first_gang_code(facts) == "queue-evaluating"
 
@@ -97,7 +97,7 @@ def test_the_entry_of_a_child_does_not_speak_for_the_owner() -> None:
     assert first_gang_code(facts_of(jobset, job, an_entry(job, active=False))) == "suspended"
 
 
-def test_without_a_label_on_the_owner_the_entry_says_it() -> None:
+def test_the_entry_names_the_queue_without_an_owner_label() -> None:
     jobset = a_jobset(suspended=True)
     finding = require_gang_finding(
         "deactivated", facts_of(jobset, an_entry(jobset, active=False, queue=""))
@@ -105,7 +105,7 @@ def test_without_a_label_on_the_owner_the_entry_says_it() -> None:
     assert finding.message.endswith("is deactivated, so no queue admits it.")
 
 
-def test_not_suspended_yet_or_ended() -> None:
+def test_active_and_finished_owners_are_not_deactivated() -> None:
     running = a_jobset(queue="gpu-lq")
     assert evaluate_gang("deactivated", facts_of(running, an_entry(running, active=False))) is None
     done = a_jobset(queue="gpu-lq", suspended=True, finish=succeeded())
@@ -137,7 +137,7 @@ def test_a_child_job_whose_own_entry_is_switched_off() -> None:
         ("SomethingNew", "Remove the cause"),
     ],
 )
-def test_one_that_was_given_up_comes_back_as_a_new_workload_only(cause: str, step: str) -> None:
+def test_a_finished_deactivation_needs_a_new_workload(cause: str, step: str) -> None:
     evicted = a_condition("Evicted", reason=f"DeactivatedDueTo{cause}", message="no")
     (advice,) = require_gang_finding("deactivated", queued(conditions=(PENDING, evicted))).advice
     assert advice.text.startswith(step)
@@ -146,11 +146,11 @@ def test_one_that_was_given_up_comes_back_as_a_new_workload_only(cause: str, ste
     )  # fmt: skip
 
 
-def test_who_when_and_why() -> None:
+def test_the_deactivating_user_time_and_cause_are_shown() -> None:
     """From the record of the owner, else by the field manager of `spec.active`; a person's has no next step."""
     record = {JOBSET.meta.ref.uid: RecordedSuspend("ada", "make room", ago(95))}
     state = "Workload jobset-run-3f2a1 is deactivated, so queue gpu-lq does not admit it."
-    for manager, wanted, steps in (
+    for manager, expected, steps in (
         ("gangboard", "Deactivated by ada at 2026-11-21 11:58 UTC: make room.", 0),
         # Its later write of something else moves the time; the condition tells when Kueue saw the first.
         ("kubectl-patch", "Deactivated with kubectl at 2026-11-21 11:58 UTC.", 0),
@@ -158,7 +158,7 @@ def test_who_when_and_why() -> None:
     ):
         facts = queued(deactivated_by=FieldWriter(manager, ago(5)))
         finding = require_gang_finding("deactivated", replace(facts, recorded_suspends=record))
-        assert finding.message == f"{wanted} {state}"
+        assert finding.message == f"{expected} {state}"
         assert len(finding.advice) == steps, manager
     late = queued(conditions=(PENDING,), deactivated_by=FieldWriter("kubectl-edit", ago(5)))
     assert require_gang_finding("deactivated", late).message.startswith(
@@ -168,7 +168,7 @@ def test_who_when_and_why() -> None:
     assert require_gang_finding("deactivated", own).message.startswith("Kueue deactivated")
 
 
-def test_a_hold_on_a_job_is_not_who_deactivated_its_entry() -> None:
+def test_a_hold_author_did_not_deactivate_the_entry() -> None:
     jobset = a_jobset("run", a_role("workers", jobs=2))
     first, second = child_jobs(jobset)
     off = replace(second, suspended=True)

@@ -65,11 +65,11 @@ def test_names_the_part_and_how_far_it_is(
     assert finding.symptom
     assert finding.message == message
     assert first_code(unit) == "dependency-waiting"
-    (look,) = finding.advice
-    assert look.command == ("kubectl", "describe", "pods", "-n", "team-a", "run-driver-0-0")
+    (read,) = finding.advice
+    assert read.command == ("kubectl", "describe", "pods", "-n", "team-a", "run-driver-0-0")
 
 
-def test_one_of_several_jobs() -> None:
+def test_one_job_waits_for_its_dependency() -> None:
     jobset = a_jobset(
         "run",
         a_role("init", jobs=3, pods=1, succeeded=1),
@@ -92,7 +92,7 @@ def test_a_job_that_succeeded_was_ready() -> None:
     assert evaluate("dependency-waiting", unit) is None
 
 
-def test_pods_that_are_there_do_not_wait() -> None:
+def test_existing_pods_do_not_wait_for_a_dependency() -> None:
     """A driver that is unready again does not take its workers away."""
     unit = waiting(Dependency("driver", "Ready"), ready=0)
     job = child_jobs(unit.owner)[1]
@@ -108,7 +108,7 @@ def test_just_met_is_not_overdue() -> None:
     assert finding.recheck_at == ago(-60)
 
 
-def test_a_part_that_is_not_there() -> None:
+def test_a_missing_role_waits_for_its_dependency() -> None:
     finding = require_finding("dependency-waiting", waiting(Dependency("nobody", "Ready")))
     assert finding.code == "dependency-waiting"
     (step,) = finding.advice

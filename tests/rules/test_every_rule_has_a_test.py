@@ -46,7 +46,7 @@ ROW = "from gangboard.rules.placement.placement_reasons import RULES as FOUND\n"
         (f"{ROW}RULES = (FOUND[0], FOUND[0])", "'no-nodes' a second time"),
     ],
 )
-def test_a_half_made_table_is_refused(
+def test_an_incomplete_table_is_refused(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, text: str, told: str
 ) -> None:
     (tmp_path / "half_made.py").write_text(text)

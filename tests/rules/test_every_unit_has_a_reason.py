@@ -133,7 +133,7 @@ def units(draw: Any) -> Unit:
 
 
 @given(units())
-def test_some_rule_finds_something(unit: Unit) -> None:
+def test_every_unit_has_a_finding(unit: Unit) -> None:
     findings = [finding for rule in unit_rules() if (finding := rule.find(unit)) is not None]
     assert findings
     for finding in findings:

@@ -42,11 +42,11 @@ def test_pods_of_daemonsets_stay() -> None:
     )
 
 
-def test_in_pieces_even_when_empty() -> None:
+def test_an_empty_cluster_would_still_be_fragmented() -> None:
     assert values_in(message_of("exceeds-capacity", gang(5, pod_requests(3), FOUR))) == "5 3 4 5 4"
 
 
-def test_one_node_more_than_there_is() -> None:
+def test_the_gang_needs_one_more_node_than_exist() -> None:
     assert message_of("exceeds-capacity", gang(2, pod_requests(4), capacity_of(node("n0")))) == (
         "2 pods need 8 GPUs, but the only usable node has 4 even when empty: only 1 of 2 fits."
     )
@@ -58,7 +58,7 @@ def test_pod_by_pod_each_pod_more_than_any_node_can_ever_take() -> None:
     assert first_code(ungrouped_gang(5, pod_requests(4), crowd)) == "exceeds-capacity"
 
 
-def test_the_blocked_shape_wins_over_the_short_one() -> None:
+def test_the_blocked_shape_precedes_the_short_one() -> None:
     """Two causes: the workers can never fit, the driver waits for a core."""
     room = capacity_of(node("n0"), node("n1", used=4))
     unit = mixed_gang(

@@ -25,7 +25,7 @@ def crashed(name: str, code: int = 1, reason: str = "Error") -> Pod:
     return a_pod(name, on="n0", phase="Failed", ready=None, containers=(state,))
 
 
-def test_a_job() -> None:
+def test_a_job_has_failed() -> None:
     job = a_job("train", finish=failed("BackoffLimitExceeded", texts.BACKOFF_LIMIT))
     pods = [crashed("train-0"), crashed("train-1")]
     finding = require_gang_finding("failed", facts_of(job, *pods))
@@ -48,7 +48,7 @@ def test_a_jobset_names_the_job_behind_it() -> None:
     ]
 
 
-def test_without_an_exit_the_controller_of_the_job_behind_it_is_heard() -> None:
+def test_the_job_controller_explains_a_failure_without_exit_code() -> None:
     jobset = a_jobset("run", finish=failed("FailedJobs", texts.JOBSET_FAILED))
     (job,) = child_jobs(jobset, finish=failed("BackoffLimitExceeded", texts.BACKOFF_LIMIT))
     assert require_gang_finding("failed", facts_of(jobset, job)).message == (
@@ -63,7 +63,7 @@ def test_a_job_that_announces_its_failure() -> None:
     assert values_in(finding.message) == "1"
 
 
-def test_silent_twins() -> None:
+def test_unfinished_and_succeeded_jobs_have_not_failed() -> None:
     assert evaluate_gang("failed", facts_of(a_job())) is None
     assert first_gang_code(facts_of(a_job(finish=succeeded()))) == "succeeded"
     assert first_gang_code(facts_of(a_job(ending="SuccessPolicy"))) == "succeeded"
@@ -86,7 +86,7 @@ def test_the_command_that_shows_why() -> None:
     )
 
 
-def test_nothing_is_left_to_read() -> None:
+def test_a_failure_without_evidence() -> None:
     """The pods are gone, or left with their node or for others."""
     job = a_job("train", finish=failed("BackoffLimitExceeded", texts.BACKOFF_LIMIT))
     assert require_gang_finding("failed", facts_of(job)).advice_texts == ()

@@ -36,7 +36,7 @@ def test_free_in_pieces_that_are_too_small() -> None:
     assert first_code(unit) == "fragmented"
 
 
-def test_some_fit_and_the_rest_is_in_pieces() -> None:
+def test_some_members_fit_and_the_rest_is_fragmented() -> None:
     nodes = [node("n0", gpu=8, used=3), node("n1", gpu=8, used=6), node("n2", gpu=8, used=6)]
     assert message_of("fragmented", gang(3, pod_requests(3), capacity_of(*nodes))) == (
         "3 pods need 3 GPUs each, and 9 are free, but fragmented: only 1 of 3 fits (1 node "
@@ -44,7 +44,7 @@ def test_some_fit_and_the_rest_is_in_pieces() -> None:
     )
 
 
-def test_twin_one_gpu_less_is_short() -> None:
+def test_twin_with_fewer_free_gpus_is_short() -> None:
     nodes = [node("n0", gpu=8, used=4), node("n1", gpu=8, used=5)]
     assert first_code(gang(1, pod_requests(8), capacity_of(*nodes))) == "insufficient-resources"
     nodes = [node("n0", gpu=8, used=4), node("n1", gpu=8, used=4)]
@@ -61,7 +61,7 @@ def test_cores_and_gpus_are_free_on_different_nodes() -> None:
     assert values_in(message_of("fragmented", unit)) == "1 4 4 8 8"
 
 
-def test_one_of_two_finds_both_on_one_node() -> None:
+def test_either_member_fits_on_the_same_node() -> None:
     """Enough of each in total; one node has no GPU free, another no cores."""
     nodes = (
         replace(node("cores"), now=Requested({GPU: 4}, 1)),
@@ -75,7 +75,7 @@ def test_one_of_two_finds_both_on_one_node() -> None:
     )
 
 
-def test_a_placement_that_the_scheduler_misses_is_said() -> None:
+def test_a_placement_the_scheduler_misses_is_reported() -> None:
     """Pods of 3 and 5 fit on 5 + 3 free; the scheduler put the small one on the large piece."""
     room = capacity_of(node("n0", gpu=8, used=3), node("n1", gpu=8, used=5))
     shapes = (
@@ -139,7 +139,7 @@ def test_several_shapes_in_pieces() -> None:
     )
 
 
-def test_memory_in_pieces_is_said_in_gi() -> None:
+def test_fragmented_memory_is_shown_in_gi() -> None:
     room = capacity_of(cpu_node("a"), cpu_node("b"))
     need = {"memory": Decimal(48 * 2**30)}
     half = capacity_of(

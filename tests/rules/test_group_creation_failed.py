@@ -40,7 +40,7 @@ def test_quotes_the_refusal(reason: str, note: str, text: str) -> None:
     assert first_code(unit) == "group-creation-failed"
 
 
-def test_the_newest_event_is_told() -> None:
+def test_the_newest_event_is_quoted() -> None:
     job = a_job("train", **GANG)
     old = an_event(job, "FailedWorkloadCreate", NOTE, last_seen=ago(300))
     new = an_event(job, "FailedWorkloadCompilation", COMPILE, last_seen=ago(3))
@@ -49,24 +49,24 @@ def test_the_newest_event_is_told() -> None:
     )
 
 
-def test_a_group_that_is_there_disproves_it() -> None:
+def test_an_existing_group_disproves_the_event() -> None:
     job = a_job("train", **GANG)
     unit = unit_of(job, an_event(job, "FailedWorkloadCreate", NOTE), a_group(quorum=2))
     assert evaluate("group-creation-failed", unit) is None
 
 
-def test_so_do_younger_pods() -> None:
+def test_younger_pods_disprove_the_event() -> None:
     job = a_job("train", **GANG)
     event = an_event(job, "FailedWorkloadCreate", NOTE, last_seen=ago(60))
     unit = unit_of(job, event, *pods_of(job, 1, created_at=ago(30)))
     assert evaluate("group-creation-failed", unit) is None
 
 
-def test_without_an_event_pods_are_just_not_there() -> None:
+def test_missing_pods_without_an_event_are_only_missing() -> None:
     assert first_code(unit_of(a_job("train", **GANG))) == "pods-not-created"
 
 
-def test_a_quota_of_workloads_lacks_one() -> None:
+def test_a_workload_quota_is_one_short() -> None:
     """Three of three are used, and a Job has one Workload."""
     job = a_job("train", **GANG)
     assert require_finding(
@@ -76,7 +76,7 @@ def test_a_quota_of_workloads_lacks_one() -> None:
     )
 
 
-def test_a_name_that_is_too_long_with_what_is_added_to_it() -> None:
+def test_a_generated_name_is_too_long() -> None:
     """As 1.37.0 says it of a name of 59 characters: `-pgt-0` makes 65 of them."""
     name = "a-very-long-name-for-a-training-run-that-somebody-generated"
     note = (
@@ -93,7 +93,7 @@ def test_a_name_that_is_too_long_with_what_is_added_to_it() -> None:
     )
 
 
-def test_of_another_error_only_the_text_is_known() -> None:
+def test_other_errors_are_quoted() -> None:
     job = a_job("train", **GANG)
     unit = unit_of(job, an_event(job, "FailedWorkloadCompilation", COMPILE))
     assert require_finding("group-creation-failed", unit).advice_texts == ()

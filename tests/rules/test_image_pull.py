@@ -20,7 +20,7 @@ def pulling(reason: str = "ImagePullBackOff", message: str = texts.IMAGE, runs: 
     return unit_of(job, *pods, *[a_pod(f"up-{n}", of=job, on="n1") for n in range(runs)])
 
 
-def test_nobody_runs() -> None:
+def test_a_gang_without_running_members_is_blocked() -> None:
     finding = require_finding("image-pull", pulling())
     assert finding.health is Health.BLOCKED
     assert values_in(finding.message) == "3 registry.example/train:1"
@@ -28,7 +28,7 @@ def test_nobody_runs() -> None:
     assert first_code(pulling()) == "image-pull"
 
 
-def test_others_run() -> None:
+def test_a_gang_with_running_members_is_degraded() -> None:
     finding = require_finding("image-pull", pulling(runs=2))
     assert finding.health is Health.DEGRADED
     assert finding.message.startswith("1 pod cannot get image registry.example/train:1: ")
@@ -37,7 +37,7 @@ def test_others_run() -> None:
 @pytest.mark.parametrize(
     "reason", ["ErrImagePull", "InvalidImageName", "ErrImageNeverPull", "ImageInspectError"]
 )
-def test_without_words(reason: str) -> None:
+def test_an_empty_message_leaves_the_reason(reason: str) -> None:
     assert require_finding("image-pull", pulling(reason, "")).message == (
         f"3 pods cannot get the image of container main: {reason}."
     )

@@ -28,25 +28,25 @@ def initialising(others: int = 0, **setup: Any) -> Unit:
     return unit_of(job, *pods, *[a_pod(f"up-{n}", of=job, on="n1") for n in range(others)])
 
 
-def test_it_keeps_failing() -> None:
+def test_a_repeated_init_failure_is_blocked() -> None:
     finding = require_finding("init-failing", initialising())
     assert finding.health is Health.BLOCKED
     assert values_in(finding.message) == "2 2 1"
     assert first_code(initialising()) == "init-failing"
 
 
-def test_it_failed_once() -> None:
+def test_a_first_init_failure_names_the_exit_code() -> None:
     unit = initialising(state="terminated", reason="Error", exit_code=3, restarts=0)
     assert require_finding("init-failing", unit).message == (
         "Init container setup of 2 pods failed: exit code 3 (Error)."
     )
 
 
-def test_others_run() -> None:
+def test_a_gang_with_running_members_is_degraded() -> None:
     assert require_finding("init-failing", initialising(others=1)).health is Health.DEGRADED
 
 
-def test_it_is_done_or_still_runs() -> None:
+def test_finished_and_running_init_containers_have_not_failed() -> None:
     done: dict[str, Any] = {
         "state": "terminated",
         "reason": "Completed",
@@ -57,7 +57,7 @@ def test_it_is_done_or_still_runs() -> None:
     assert first_code(initialising(state="running", reason="", restarts=0)) == "starting"
 
 
-def test_the_command_that_shows_its_words() -> None:
+def test_the_advice_shows_the_log_command() -> None:
     assert require_finding("init-failing", initialising()).advice_texts == (
         "Read what it wrote last: kubectl logs -n team-a train-0 -c setup --previous",
     )

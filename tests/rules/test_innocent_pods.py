@@ -23,20 +23,20 @@ LINES = (
 )
 
 
-def gang(*said: str, group_says: str = "", quorum: int | None = None, running: int = 0) -> Unit:
+def gang(*message: str, group_says: str = "", quorum: int | None = None, running: int = 0) -> Unit:
     """A gang with so many running pods and one pod for each text."""
-    job = a_job("train", pods=running + len(said), group_name="ring")
+    job = a_job("train", pods=running + len(message), group_name="ring")
     condition = placed("False", group_says, "Unschedulable") if group_says else None
     group = a_group("ring", quorum=quorum, placed=condition)
     pods = [a_pod(f"train-{n}", of=job, group="ring", on=f"n{n}") for n in range(running)]
     pods += [
         a_pod(f"train-{running + n}", of=job, group="ring", text=text)
-        for n, text in enumerate(said)
+        for n, text in enumerate(message)
     ]
     return unit_of(job, group, *pods)
 
 
-def test_only_guilty_pods_are_counted_without_room() -> None:
+def test_innocent_pods_are_not_counted_as_short() -> None:
     unit = gang(SCHEDULABLE, texts.GPU_SHORT, NOT_EVALUATED, quorum=3)
     assert [pod.meta.ref.name for pod in unit.refused] == ["train-1"]
     finding = require_finding("unschedulable", unit)
@@ -46,13 +46,13 @@ def test_only_guilty_pods_are_counted_without_room() -> None:
     assert first_code(unit) == "unschedulable"
 
 
-def test_a_near_miss_without_innocent_pods() -> None:
+def test_a_near_miss_has_no_innocent_pods() -> None:
     unit = gang(texts.GPU_SHORT, texts.GPU_SHORT, texts.GPU_SHORT, quorum=3)
     assert len(unit.refused) == 3
     assert "cannot place 3 pods" in require_finding("unschedulable", unit).message
 
 
-def test_of_all_innocent_pods_the_group_tells_why() -> None:
+def test_the_group_explains_innocent_pods() -> None:
     unit = gang(SCHEDULABLE, NOT_EVALUATED, group_says=LINES, quorum=3)
     assert unit.refused == ()
     message = require_finding("unschedulable", unit).message
@@ -63,7 +63,7 @@ def test_of_all_innocent_pods_the_group_tells_why() -> None:
     assert "schedulable but" not in message
 
 
-def test_the_plain_text_of_the_group_goes_before_that_of_an_innocent_pod() -> None:
+def test_the_group_text_precedes_the_text_of_innocent_pods() -> None:
     message = require_finding(
         "unschedulable", gang(SCHEDULABLE, group_says="pod group is unschedulable", quorum=2)
     ).message
@@ -78,14 +78,14 @@ def test_pod_by_pod_an_innocent_pod_is_not_partly_placed() -> None:
     assert evaluate("partly-placed", gang(SCHEDULABLE, running=1)) is None
 
 
-def test_the_reason_beside_a_loss_counts_them_out_too() -> None:
+def test_the_cause_next_to_a_loss_excludes_innocent_pods() -> None:
     both = missing_reason(gang(SCHEDULABLE, texts.GPU_SHORT, quorum=3, running=1))
     assert both.startswith("1 pod does not fit on any node: 4 Insufficient nvidia.com/gpu")
     none = missing_reason(gang(SCHEDULABLE, NOT_EVALUATED, group_says=LINES, quorum=3, running=1))
     assert none.startswith("2 pods wait for the rest of the group: minCount (3) is not yet")
 
 
-def test_several_lines_are_one_sentence_and_their_numbers_are_not_reasons() -> None:
+def test_several_lines_become_one_sentence_without_their_counts() -> None:
     assert clean(LINES) == (
         "minCount (3) is not yet satisfied: 1 scheduled, 1 remaining; "
         "1/2 pods placed in this cycle, 3 nodes in placement; "
@@ -97,7 +97,7 @@ def test_several_lines_are_one_sentence_and_their_numbers_are_not_reasons() -> N
 
 
 @pytest.mark.parametrize("status", ["True", "False", "Unknown"])
-def test_a_condition_of_a_group_that_is_not_known_changes_nothing(status: str) -> None:
+def test_an_unknown_group_condition_changes_nothing(status: str) -> None:
     unit = gang(texts.GPU_SHORT, texts.GPU_SHORT, group_says=texts.GROUP_SHORT, quorum=2)
     assert unit.group is not None
     satisfied = a_condition("PodGroupSatisfied", status, reason="BelowMinCount", message="2 < 3")

@@ -42,20 +42,20 @@ def test_three_of_four_gpus_two_nodes_are_half_full() -> None:
     assert first_code(unit) == "insufficient-resources"
 
 
-def test_occupied_is_said_when_no_member_finds_room() -> None:
+def test_the_shortage_is_occupied_when_no_member_fits() -> None:
     """Twin: a little is free, but no node has enough for one."""
     unit = gang(2, pod_requests(4), capacity_of(*(node(f"n{i}", used=3) for i in range(4))))
     assert values_in(message_of("insufficient-resources", unit)) == "2 8 4 4"
 
 
-def test_nothing_at_all_is_free() -> None:
+def test_no_capacity_is_free() -> None:
     unit = gang(2, pod_requests(4), capacity_of(*(node(f"n{i}", used=4) for i in range(2))))
     assert message_of("insufficient-resources", unit) == (
         "2 pods need 8 GPUs, and none is free on the 2 usable nodes."
     )
 
 
-def test_the_quorum_decides_what_is_needed() -> None:
+def test_the_quorum_decides_the_demand() -> None:
     unit = gang(
         6,
         pod_requests(4),
@@ -67,7 +67,7 @@ def test_the_quorum_decides_what_is_needed() -> None:
     )
 
 
-def test_cores_and_bytes_are_said_as_people_say_them() -> None:
+def test_cores_and_bytes_have_readable_units() -> None:
     cpu = gang(3, pod_requests(cpu="3"), capacity_of(cpu_node("a", used=6), cpu_node("b", used=4)))
     assert message_of("insufficient-resources", cpu) == (
         "3 pods need 9 CPUs, and 6 are free on the 2 usable nodes: only 1 of 3 fits."
@@ -79,7 +79,7 @@ def test_cores_and_bytes_are_said_as_people_say_them() -> None:
     assert values_in(message_of("insufficient-resources", memory)) == "1 32Gi 16Gi"
 
 
-def test_free_room_elsewhere_is_of_no_use() -> None:
+def test_free_capacity_on_other_nodes_does_not_help() -> None:
     nodes = [node("gpu", used=4), *(node(f"cpu{i}", gpu=0) for i in range(5))]
     assert message_of("insufficient-resources", gang(1, pod_requests(4), capacity_of(*nodes))) == (
         "1 pod needs 4 GPUs, and none is free on the only usable node."
@@ -91,7 +91,7 @@ def test_pod_by_pod_too() -> None:
     assert first_code(unit) == "insufficient-resources"
 
 
-def test_near_misses() -> None:
+def test_near_misses_have_other_codes() -> None:
     assert (
         first_code(
             gang(3, pod_requests(2), capacity_of(*(node(f"n{i}", used=3) for i in range(6))))
@@ -111,7 +111,7 @@ def test_the_scheduler_is_the_judge() -> None:
     assert evaluate("insufficient-resources", unit) is None
 
 
-def test_the_group_alone_may_be_the_judge() -> None:
+def test_the_group_condition_alone_is_enough() -> None:
     job = a_job("train", group_name="ring")
     group = a_group("ring", quorum=2, placed=said_of_group("False", texts.GROUP_SHORT))
     pods = members(2, pod_requests(4), of=job, group="ring")
@@ -129,7 +129,7 @@ def test_an_autoscaler_that_brings_no_node_is_evidence() -> None:
     assert evidence_values(finding, "cluster-autoscaler says") == [note]
 
 
-def test_of_two_shapes_the_one_that_lacks_room_is_named() -> None:
+def test_the_short_shape_of_two_is_named() -> None:
     """A driver has plenty of room on nodes where no worker can go."""
     workers = selecting(pool="gpu")
     room = capacity_of(
@@ -149,7 +149,7 @@ def _whose(finding: Finding) -> list[str]:
     return [ref.kind for ref in reported if ref is not None]
 
 
-def test_whoever_never_preempts_is_told_so() -> None:
+def test_pods_that_never_preempt_are_reported() -> None:
     room = capacity_of(*(node(f"n{i}", used=4) for i in range(2)))
     by_pods = require_finding(
         "insufficient-resources", gang(2, pod_requests(4), room, preempts=False)
@@ -175,8 +175,8 @@ def test_pods_without_a_group_preempt_each_for_itself() -> None:
     assert evidence_values(
         require_finding("insufficient-resources", unit), "spec.preemptionPolicy"
     ) == ["Never"]
-    first_of, *others = unit.pods
-    mixed_ones = replace(unit, pods=(replace(first_of, preempts=True), *others))
+    first_of, *rest = unit.pods
+    mixed_ones = replace(unit, pods=(replace(first_of, preempts=True), *rest))
     assert (
         evidence_values(
             require_finding("insufficient-resources", mixed_ones), "spec.preemptionPolicy"

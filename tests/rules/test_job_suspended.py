@@ -57,7 +57,7 @@ def test_everything_else_runs() -> None:
     assert evidence.source.kind == "Hold"
 
 
-def test_without_a_hold_nobody_is_named() -> None:
+def test_a_suspension_without_a_hold_names_no_user() -> None:
     finding = require_finding("job-suspended", held_unit(job={"last_action": "a1b2"}))
     assert finding.message == (
         "1 of 3 Jobs is suspended: run-workers-2 (no Hold, by whom is not known)."
@@ -68,7 +68,7 @@ def test_without_a_hold_nobody_is_named() -> None:
     ]
 
 
-def test_holds_that_cannot_be_looked_at_are_not_called_absent() -> None:
+def test_unobserved_holds_are_not_called_absent() -> None:
     finding = require_finding("job-suspended", held_unit(facts={"holds_known": False}))
     assert finding.message == (
         "1 of 3 Jobs is suspended: run-workers-2 (whether by a Hold is not known)."
@@ -91,7 +91,7 @@ def test_a_hold_on_something_else_holds_it_not(foreign: dict[str, Any]) -> None:
     )
 
 
-def test_a_hold_made_by_hand_may_not_say_by_whom() -> None:
+def test_a_manual_hold_may_lack_its_author() -> None:
     until = NOW.replace(hour=18)
     objects = {"name": "nightly", "by": "", "reason": "", "until": until}
     finding = require_finding("job-suspended", held_unit(hold=objects))
@@ -115,10 +115,10 @@ def test_held_after_the_restart_it_was_born_running() -> None:
     )
 
 
-def test_two_people_hold_and_one_is_unknown() -> None:
+def test_two_holds_with_one_unknown_author() -> None:
     jobset = a_jobset("run", a_role("workers", jobs=5))
-    first_job, *others = child_jobs(jobset)
-    stopped = [replace(job, suspended=True) for job in others]
+    first_job, *rest = child_jobs(jobset)
+    stopped = [replace(job, suspended=True) for job in rest]
     holds = (a_hold(stopped[0]), a_hold(stopped[1]), a_hold(stopped[2], by="bob", reason="debug"))
     unit = unit_of(jobset, first_job, *stopped, *pods_of(first_job, 2, on="n0"), *holds)
     assert (
@@ -136,7 +136,7 @@ def test_a_job_that_its_own_queue_keeps() -> None:
     assert first_code(unit) == "queue-evaluating"
 
 
-def test_alone_as_a_unit_of_its_own() -> None:
+def test_a_held_job_as_its_own_unit() -> None:
     jobset = a_jobset("run", a_role("workers", jobs=3))
     first, second, three = child_jobs(jobset)
     held = replace(three, suspended=True)
@@ -174,7 +174,7 @@ def test_a_job_that_waits_for_another_part_is_not_suspended_by_hand() -> None:
     assert first_code(unit) == "dependency-waiting"
 
 
-def test_a_job_that_waits_for_another_part_is_not_counted_with_a_held_one() -> None:
+def test_jobs_with_a_dependency_are_not_counted_as_held() -> None:
     workers = a_role("workers", depends_on=(Dependency("driver", "Ready"),))
     jobset = a_jobset("run", a_role("driver", jobs=2, pods=1, ready=1), workers)
     running, held, waiting = child_jobs(jobset)
@@ -195,19 +195,19 @@ def test_a_job_that_waits_for_another_part_is_not_counted_with_a_held_one() -> N
     assert require_finding("job-suspended", unit).message == message
 
 
-def test_nothing_is_suspended() -> None:
+def test_a_gang_without_suspended_jobs_runs() -> None:
     jobset = a_jobset()
     (job,) = child_jobs(jobset)
     assert first_code(unit_of(jobset, job, *pods_of(job, 2, on="n0"))) == "running"
 
 
-def test_how_it_goes_on() -> None:
+def test_resume_advice_depends_on_the_suspending_manager() -> None:
     assert require_finding("job-suspended", held_unit(hold={})).advice_texts == ()
     meant = {"suspend_set_by": "kubectl-patch", "suspend_set_at": ago(60)}
     assert require_finding("job-suspended", held_unit(job=meant)).advice_texts == ()
     controller = {"suspend_set_by": "jobset"}
     assert len(require_finding("job-suspended", held_unit(job=controller)).advice_texts) == 1
-    # A Hold that was made for an object of the same name before is in force for nothing.
+    # A Hold for an earlier object of the same name is not in force.
     assert require_finding(
         "job-suspended", held_unit(hold={"owner_uid": "uid-before"})
     ).advice_texts == ("Resume Job run-workers-2 to let it run.",)
@@ -216,7 +216,7 @@ def test_how_it_goes_on() -> None:
     )
 
 
-def test_a_hold_that_may_be_there_would_suspend_it_again() -> None:
+def test_a_possible_hold_would_suspend_the_job_again() -> None:
     assert require_finding(
         "job-suspended", held_unit(facts={"holds_known": False})
     ).advice_texts == (

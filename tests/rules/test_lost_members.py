@@ -44,7 +44,7 @@ def replacement(**fields: Any) -> Made:
     return a_pod("train-3-new", group="ring", created_at=ago(20), **fields)
 
 
-def test_the_replacement_finds_no_room() -> None:
+def test_the_replacement_does_not_fit() -> None:
     unit = lost(replacement(text=CORDONED))
     finding = require_finding("lost-members", unit)
     assert finding.health is Health.DEGRADED
@@ -73,7 +73,7 @@ def cells(*pods: Made, **fields: Any) -> Unit:
     return unit_of(jobset, first, second, *pods, **unit)
 
 
-def test_all_pods_of_one_job_while_another_runs() -> None:
+def test_all_pods_of_a_job_are_lost_while_another_job_runs() -> None:
     """Without groups the gang is what runs: it is below its size, and a member still runs."""
     jobset = a_jobset("run", a_role("cells", jobs=2, pods=1))
     first, second = child_jobs(jobset)
@@ -84,13 +84,13 @@ def test_all_pods_of_one_job_while_another_runs() -> None:
     assert require_finding("lost-members", unit).message.startswith(
         "Job run-cells-1: 0 of 1 members run, 1 of 2 of JobSet run. 1 pod does not fit on any node: "
     )
-    # Where none of the gang runs, the stage that it is back in decides.
+    # If no member runs, the stage the gang is back in decides.
     assert first_code(cells(new, memory=whole_memory(), pods=(new,))) == "unschedulable"
-    # And where it never ran, nobody was lost.
+    # A gang that never ran has lost no members.
     assert first_code(cells(existing, new, pods=(new,))) == "partly-placed"
 
 
-def test_how_many_run_of_a_gang_of_which_more_are_there_than_it_asks_for() -> None:
+def test_running_members_of_a_gang_with_surplus_pods() -> None:
     """The JobSet requests one pod now, but two exist, so the sentence has no total."""
     jobset = a_jobset("run", a_role("cells", jobs=2, pods=1), desired=1)
     first, second = child_jobs(jobset)
@@ -105,7 +105,7 @@ def test_how_many_run_of_a_gang_of_which_more_are_there_than_it_asks_for() -> No
     )
 
 
-def test_who_was_preempted() -> None:
+def test_preempted_members_are_counted() -> None:
     target = a_condition("DisruptionTarget", reason="PreemptionByScheduler", since=ago(5))
     leaving = a_pod("train-3", group="ring", on="n1", deleting_since=ago(5), disruption=target)
     finding = require_finding("lost-members", lost(leaving, memory=whole_memory()))
@@ -114,7 +114,7 @@ def test_who_was_preempted() -> None:
     )
 
 
-def test_without_a_group_its_size_counts() -> None:
+def test_the_size_counts_without_a_group() -> None:
     job = a_job("train", pods=4)
     pods = pods_of(job, 3, on="n0")
     unit = unit_of(job, *pods, a_pod("new", of=job, text=CORDONED), memory=whole_memory())
@@ -122,7 +122,7 @@ def test_without_a_group_its_size_counts() -> None:
     assert first_code(unit_of(job, *pods, a_pod("new", of=job, text=CORDONED))) == "partly-placed"
 
 
-def test_quorum_below_the_size_is_said() -> None:
+def test_a_quorum_below_the_size_is_mentioned() -> None:
     job = a_job("train", pods=6, group_name="ring")
     unit = lost(replacement(text=CORDONED), job=job, memory=whole_memory())
     assert require_finding("lost-members", unit).message.startswith(
@@ -130,13 +130,13 @@ def test_quorum_below_the_size_is_said() -> None:
     )
 
 
-def test_at_the_quorum_it_is_below_its_size() -> None:
+def test_a_gang_at_its_quorum_is_below_its_size() -> None:
     unit = lost(replacement(text=CORDONED), quorum=3, memory=whole_memory())
     assert evaluate("lost-members", unit) is None
     assert first_code(unit) == "below-size"
 
 
-def test_when_none_runs_the_stage_it_is_back_in_decides() -> None:
+def test_the_stage_decides_when_no_member_runs() -> None:
     job = a_job("train", group_name="ring")
     group = a_group("ring", quorum=2, placed=placed())
     pods = [a_pod(f"train-{n}", of=job, group="ring", text=CORDONED) for n in (0, 1)]
@@ -145,7 +145,7 @@ def test_when_none_runs_the_stage_it_is_back_in_decides() -> None:
     assert first_code(unit) == "unschedulable"
 
 
-def test_it_never_ran() -> None:
+def test_a_gang_that_never_ran_has_lost_no_members() -> None:
     job = a_job("train", pods=4, group_name="ring")
     pods = (*pods_of(job, 3, on="n0"), replacement(text=CORDONED))
     assert first_code(unit_of(job, a_group("ring", quorum=4), *pods)) == "unschedulable"
@@ -158,14 +158,14 @@ def test_a_member_that_became_unready_is_lost() -> None:
     )
 
 
-def test_a_retry_that_nothing_stops_is_a_retry() -> None:
+def test_an_unimpeded_retry_is_a_retry() -> None:
     crashed = a_pod("train-3", group="ring", on="n1", phase="Failed", ready=False)
     unit = lost(crashed, replacement(on="n1", ready=False), memory=whole_memory(70))
     assert evaluate("lost-members", unit) is None
     assert first_code(unit) == "restarting"
 
 
-def test_a_restarted_jobset_begins_anew() -> None:
+def test_a_restarted_jobset_starts_over() -> None:
     jobset = a_jobset("run", restarts=1, max_restarts=3, restarting=True)
     (job,) = child_jobs(jobset, created_at=ago(10))
     pods = (a_pod("a", of=job, on="n0"), a_pod("b", of=job, on="n1", ready=False))
@@ -194,7 +194,7 @@ def test_the_reason_is_in_the_sentence_and_the_second_finding() -> None:
     assert behind[0] == "insufficient-resources"
 
 
-def test_a_replacement_that_is_refused_when_it_is_made() -> None:
+def test_creation_of_the_replacement_is_refused() -> None:
     """Two of two are used, and one pod lacks."""
     job = a_job("train", pods=3, group_name="ring")
     event = an_event(job, "FailedCreate", texts.QUOTA, last_seen=ago(5))
@@ -214,7 +214,7 @@ def was_whole(count: int, *, created: int = 2) -> UnitMemory:
     return UnitMemory(created=created, created_since=ago(3000), whole_at=ago(5), whole_count=count)
 
 
-def test_a_queue_of_pods_goes_on() -> None:
+def test_a_work_queue_continues() -> None:
     """One of two is done: three are requested now, and no member was lost."""
     job = a_queue(done=1)
     runs, done = a_pod("train-1", of=job, on="n0"), a_pod("train-0", of=job, phase="Succeeded")
@@ -239,7 +239,7 @@ def test_a_pod_of_the_queue_that_went_away_unfinished_is_a_loss() -> None:
     )
 
 
-def test_a_job_that_is_made_larger_has_lost_nobody() -> None:
+def test_a_scaled_up_job_has_lost_no_members() -> None:
     job = a_job("train", pods=4, created_at=ago(9000))
     new = [a_pod(f"new-{n}", of=job, on="n1", ready=False, created_at=ago(2)) for n in range(2)]
     unit = unit_of(job, *pods_of(job, 2, on="n0"), *new, memory=was_whole(2))
@@ -248,7 +248,7 @@ def test_a_job_that_is_made_larger_has_lost_nobody() -> None:
     assert first_code(less) == "lost-members"
 
 
-def test_a_memory_of_an_older_release_compares_with_what_is_needed() -> None:
+def test_memory_of_an_older_release_is_compared_with_the_demand() -> None:
     job = a_job("train", pods=4)
     unit = unit_of(job, *pods_of(job, 3, on="n0"), memory=whole_memory())
     assert first_code(unit) == "lost-members"
@@ -325,13 +325,13 @@ def test_another_index_is_retried() -> None:
     assert first_code(unit) == "restarting"
 
 
-def test_work_that_goes_on_with_other_indexes() -> None:
+def test_a_job_continues_with_other_indexes() -> None:
     """Two of ten at a time: the next index takes the place of the failed one."""
     unit = indexed(*ALIVE[:2], pods=2, completions=10)
     assert first_code(unit) == "running"
 
 
-def test_members_that_wait_for_different_things() -> None:
+def test_members_wait_for_different_causes() -> None:
     """Pod by pod: one has a gate, one was refused, one was not tried yet."""
     job = a_job("train", pods=4)
     condition = a_condition("PodScheduled", "False", reason="SchedulingGated", message=texts.GATED)
@@ -344,7 +344,7 @@ def test_members_that_wait_for_different_things() -> None:
     )
 
 
-def test_members_of_a_gang_are_refused_as_one() -> None:
+def test_members_of_a_gang_are_refused_together() -> None:
     waiting = [
         a_pod(f"new-{n}", group="ring", created_at=ago(20), text=text)
         for n, text in enumerate((texts.GPU_SHORT, ""))

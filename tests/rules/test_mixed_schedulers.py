@@ -17,7 +17,7 @@ def pending(*schedulers: str, group: str = "ring", on: str = "") -> Unit:
     return unit_of(job, *groups, *pods)
 
 
-def test_both_are_named() -> None:
+def test_both_schedulers_are_named() -> None:
     unit = pending("default-scheduler", "kai-scheduler", "default-scheduler")
     finding = require_finding("mixed-schedulers", unit)
     assert finding.health is Health.BLOCKED
@@ -28,13 +28,13 @@ def test_both_are_named() -> None:
     assert first_code(unit) == "mixed-schedulers"
 
 
-def test_one_scheduler_of_nobody() -> None:
+def test_a_single_scheduler_is_not_mixed() -> None:
     unit = pending("nobody", "nobody")
     assert evaluate("mixed-schedulers", unit) is None
     assert first_code(unit) == "not-attempted"
 
 
-def test_without_a_group_everyone_may_have_his_own() -> None:
+def test_pods_without_a_group_may_use_any_scheduler() -> None:
     assert evaluate("mixed-schedulers", pending("a", "b", group="")) is None
 
 
@@ -80,7 +80,7 @@ def test_the_stock_scheduler_refuses_a_basic_group_with_a_pod_of_another() -> No
     assert evaluate("mixed-schedulers", basic("other")) is None
 
 
-def test_the_error_of_a_scheduler_is_told_by_who_names_what() -> None:
+def test_a_scheduler_error_is_explained_by_the_named_schedulers() -> None:
     """Two profiles of one scheduler, in any release. The text itself is evidence."""
     unit = basic("other", said=texts.MIXED_SCHEDULERS, minor=None)
     finding = require_finding("mixed-schedulers", unit)
@@ -90,6 +90,6 @@ def test_the_error_of_a_scheduler_is_told_by_who_names_what() -> None:
     assert finding.since == ago(300)
 
 
-def test_an_error_about_pods_that_are_not_seen_is_quoted() -> None:
+def test_an_error_about_unobserved_pods_is_quoted() -> None:
     """All known pods name one scheduler."""
     assert first_code(basic("second", said=texts.MIXED_SCHEDULERS)) == "scheduler-error"

@@ -53,7 +53,7 @@ def halves(
     return ungrouped_gang(4, pod_requests(4), room, on=("n0", "n1"))
 
 
-def test_each_holds_what_the_other_needs() -> None:
+def test_each_gang_holds_capacity_the_other_needs() -> None:
     unit = halves()
     finding = require_finding("mutual-deadlock", unit)
     assert finding.health is Health.BLOCKED
@@ -66,16 +66,16 @@ def test_each_holds_what_the_other_needs() -> None:
     assert first_code(unit) == "mutual-deadlock"
 
 
-def test_the_other_one_is_whole() -> None:
+def test_a_whole_gang_is_no_deadlock() -> None:
     complete = resident(OTHER, "n2", "n3", waits=0, is_whole=True)
     assert first_code(halves(other=complete)) == "partly-placed"
 
 
-def test_nobody_knows_what_the_other_one_waits_for() -> None:
+def test_the_cause_of_the_other_gang_is_unknown() -> None:
     assert first_code(halves(other=resident(OTHER, "n2", "n3", waits=0))) == "partly-placed"
 
 
-def test_the_other_one_waits_for_more_than_this_one_holds() -> None:
+def test_the_other_gang_needs_more_than_this_gang_holds() -> None:
     """It would not fit either if this one let go: not a matter of the two."""
     assert first_code(halves(other=resident(OTHER, "n2", "n3", waits=3))) == "partly-placed"
 
@@ -85,7 +85,7 @@ def test_the_end_of_a_third_gang_helps() -> None:
     assert first_code(halves(nodes=6, used=("n4", "n5"))) == "partly-placed"
 
 
-def test_nodes_that_were_not_read_prove_nothing() -> None:
+def test_unobserved_nodes_prove_no_deadlock() -> None:
     unit = halves()
     blind = ClusterCapacity(
         why="pods: not read yet", running_gangs=unit.gang.cluster.room.running_gangs
@@ -113,10 +113,10 @@ SUSPEND_OWN = (
     [
         ({}, {}, SUSPEND_EITHER),
         ({"priority": 5}, {"priority": 5}, SUSPEND_EITHER),
-        # Nobody is asked to stop for a gang of lower priority.
+        # No gang is suspended for a gang of lower priority.
         ({}, {"priority": 5}, SUSPEND_OWN),
         ({"priority": 5}, {}, SUSPEND_OTHER),
-        # A suspend that is undone by whoever decides about the gang makes its pods start again for nothing.
+        # If the manager of the gang reverts a suspend, its pods only start again.
         ({}, {"suspendable": False}, SUSPEND_OWN),
         ({"suspendable": False}, {}, SUSPEND_OTHER),
         ({"suspendable": False}, {"suspendable": False}, ()),
@@ -134,7 +134,7 @@ def test_which_of_the_two_is_to_let_go(
     assert require_finding("mutual-deadlock", unit).advice_texts == advice
 
 
-def test_what_goes_already_is_held_by_nobody() -> None:
+def test_terminating_pods_hold_no_capacity() -> None:
     """Pods of `eval` are being deleted, and those that take their place wait: no deadlock."""
     terminating = resident(OTHER, "n2", "n3", waits=2, by_suspending={})
     assert first_code(halves(other=terminating)) == "partly-placed"
@@ -144,7 +144,7 @@ def test_what_goes_already_is_held_by_nobody() -> None:
     assert first_code(halves(own=own)) == "partly-placed"
 
 
-def test_of_a_deadlock_only_what_stays_is_counted() -> None:
+def test_only_permanent_pods_count_in_a_deadlock() -> None:
     """A third pod of `eval` leaves n4, which is not enough for either of the two."""
     stays = {"n2": Requested({GPU: 4}, 1), "n3": Requested({GPU: 4}, 1)}
     terminating = resident(OTHER, "n2", "n3", "n4", waits=2, by_suspending=stays)
@@ -152,12 +152,12 @@ def test_of_a_deadlock_only_what_stays_is_counted() -> None:
     assert "train (2 of 4 pods) and team-b/eval (2 of 4 pods) hold" in finding.message
 
 
-def test_other_jobs_of_the_gang_wait_too() -> None:
+def test_other_jobs_of_the_gang_are_waiting() -> None:
     """`train` has two pods more that wait, in another Job: 2 hold a node, 2 + 2 wait."""
     finding = require_finding("mutual-deadlock", halves(own=resident(OWN, "n0", "n1", waits=4)))
     assert "train (2 of 6 pods) and team-b/eval (2 of 4 pods) hold" in finding.message
 
 
-def test_where_the_other_one_may_go_in_a_topology_is_not_known() -> None:
+def test_the_topology_of_the_other_gang_is_unknown() -> None:
     bound = resident(OTHER, "n2", "n3", waits=2, also=("topology of its group",))
     assert first_code(halves(other=bound)) == "partly-placed"

@@ -57,7 +57,7 @@ def test_labels_that_no_node_has_together() -> None:
     )
 
 
-def test_required_affinity() -> None:
+def test_required_affinity_matches_no_node() -> None:
     needs = affine(Requirement("zone", "In", ("moon", "mars")))
     assert message_of("no-matching-node", gang(2, pod_requests(4), ROOM, needs=needs)) == (
         "2 pods need a node by required affinity (zone In (moon, mars)), and none of the 3 "
@@ -65,7 +65,7 @@ def test_required_affinity() -> None:
     )
 
 
-def test_a_resource_that_nobody_has() -> None:
+def test_no_node_has_the_resource() -> None:
     text = "0/3 nodes are available: 3 Insufficient amd.com/gpu."
     unit = gang(2, {"amd.com/gpu": Decimal(1)}, ROOM, text=text)
     assert values_in(message_of("no-matching-node", unit)) == "2 1 amd.com/gpu"
@@ -83,14 +83,14 @@ def test_a_resource_that_no_matching_node_has() -> None:
     )
 
 
-def test_more_in_one_pod_than_the_largest_node_has() -> None:
+def test_a_pod_exceeds_the_largest_node() -> None:
     room = capacity_of(node("n0", gpu=8, used=8), node("n1", gpu=4), node("n2", gpu=0))
     assert message_of("no-matching-node", gang(2, pod_requests(16), room)) == (
         "2 pods request 16 GPUs each, and the largest node has 8."
     )
 
 
-def test_where_nodes_have_gpus_of_two_vendors_the_sentence_names_the_resource() -> None:
+def test_the_resource_is_named_if_nodes_have_gpus_of_two_vendors() -> None:
     other = replace(
         node("n1", gpu=0), allocatable={**node("n1", gpu=0).allocatable, "amd.com/gpu": 16}
     )
@@ -109,7 +109,7 @@ def test_the_largest_is_sought_among_those_that_match() -> None:
     )
 
 
-def test_what_stays_on_the_largest_node_counts() -> None:
+def test_permanent_pods_on_the_largest_node_count() -> None:
     room = capacity_of(node("n0", gpu=8, pinned=1))
     assert message_of("no-matching-node", gang(1, pod_requests(8), room)) == (
         "1 pod requests 8 GPUs, and the largest node has 8, 1 of it taken by pods that stay."
@@ -130,7 +130,7 @@ def test_twins_of_which_a_node_would_match(bad: dict[str, Any], code: str) -> No
     assert first_code(gang(1, pod_requests(4), room, needs=selecting(gpu="h100"))) == code
 
 
-def test_a_blocked_shape_wins_over_one_that_waits() -> None:
+def test_a_blocked_shape_precedes_a_waiting_one() -> None:
     """Two causes: the workers' nodes are full, and the driver's label is nowhere."""
     room = capacity_of(node("n0", used=4), node("n1", used=4))
     unit = mixed_gang(
@@ -151,7 +151,7 @@ BESIDE = PodConstraints(pod_affinity=CACHE)
 NEAR_TEXT = "0/2 nodes are available: 2 node(s) didn't match pod affinity rules."
 
 
-def test_the_pod_that_they_must_be_beside_is_not_there() -> None:
+def test_the_pod_of_a_required_affinity_is_missing() -> None:
     unit = gang(
         2,
         pod_requests(cpu="1"),
@@ -166,7 +166,7 @@ def test_the_pod_that_they_must_be_beside_is_not_there() -> None:
     )
 
 
-def test_by_zone_any_node_of_the_zone_will_do() -> None:
+def test_zone_affinity_accepts_any_node_of_the_zone() -> None:
     zoned = PodConstraints(
         pod_affinity=replace(CACHE, name="near team-a/app=cache by zone", topology_key="zone")
     )
@@ -189,7 +189,7 @@ def test_by_zone_any_node_of_the_zone_will_do() -> None:
     )
 
 
-def test_beside_a_pod_on_a_full_node() -> None:
+def test_the_pod_of_a_required_affinity_is_on_a_full_node() -> None:
     full = replace(cpu_node("a", used=8), now=Requested({"cpu": 8000}, 1, matched_terms={CACHE: 1}))
     unit = gang(
         2, pod_requests(cpu="2"), capacity_of(full, cpu_node("b")), needs=BESIDE, text=NEAR_TEXT
@@ -197,7 +197,7 @@ def test_beside_a_pod_on_a_full_node() -> None:
     assert first_code(unit) == "insufficient-resources"
 
 
-def test_beside_each_other_is_not_worked_out() -> None:
+def test_mutual_pod_affinity_is_not_computed() -> None:
     """The first may go anywhere, and the others go where it is."""
     room = capacity_of(cpu_node("a"), cpu_node("b"))
     unit = gang(
@@ -207,7 +207,7 @@ def test_beside_each_other_is_not_worked_out() -> None:
     assert "pod affinity" in message_of("unschedulable", unit)
 
 
-def test_beside_another_pod_of_the_gang_that_waits_itself() -> None:
+def test_the_pod_of_a_required_affinity_is_pending() -> None:
     """The reason why that pod waits is the cause, so the sentence claims nothing about the others."""
     cache = a_pod(
         "cache", of=a_job("train"), labels={"app": "cache"}, requests=pod_requests(cpu="1")

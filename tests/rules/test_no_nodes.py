@@ -39,7 +39,7 @@ def test_a_node_that_does_not_suit_is_a_node() -> None:
     )
 
 
-def test_of_a_gang_the_scheduler_says_an_error_instead() -> None:
+def test_the_scheduler_reports_an_error_for_a_gang_instead() -> None:
     """`error in "DynamicResources" PodGroupPostFilter plugins: not found` on 1.37.0 (observed)."""
     error = a_condition("PodScheduled", "False", reason="SchedulerError", message=CLAIM_HIDDEN)
     unit = gang(3, pod_requests(4), capacity_of(), scheduled=error)

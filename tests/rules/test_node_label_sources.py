@@ -25,7 +25,7 @@ def a_flavor(name: str, **labels: str) -> Flavor:
     return Flavor(meta, labels)
 
 
-def told(
+def label_finding(
     *nodes: NodeInfo, flavor: Flavor | None = None, sources: LabelSources | None = None
 ) -> Finding:
     """Return the sentence about a Job whose two pods select both labels. It selects tier2 itself."""
@@ -44,12 +44,12 @@ def told(
     return finding
 
 
-def owned(**more: str) -> LabelSources:
-    return LabelSources(POD_SET, "main", frozenset({"tier2"}), ("owned2",), more)
+def owned(**extra: str) -> LabelSources:
+    return LabelSources(POD_SET, "main", frozenset({"tier2"}), ("owned2",), extra)
 
 
 def test_the_flavor_that_adds_a_label_is_named() -> None:
-    finding = told(
+    finding = label_finding(
         node("a", labels=OWNED), node("b", labels=SPOT),
         flavor=a_flavor("owned2", reserve2="yes"), sources=owned(),
     )  # fmt: skip
@@ -78,14 +78,14 @@ def test_labels_that_the_owner_selects_by_itself() -> None:
         (None, owned()),
     )
     for known, sources in cases:
-        finding = told(*nodes, flavor=known, sources=sources)
+        finding = label_finding(*nodes, flavor=known, sources=sources)
         assert "adds" not in finding.message
         assert finding.advice == ()
 
 
 def test_a_label_of_a_flavor_that_no_node_has() -> None:
     """The owner cannot select another value: the flavor is wrong, or its nodes are gone."""
-    finding = told(
+    finding = label_finding(
         node("a", labels={"reserve2": "no", **SPOT}), node("b", labels=SPOT),
         flavor=a_flavor("owned2", reserve2="yes"), sources=owned(),
     )  # fmt: skip
@@ -97,7 +97,7 @@ def test_a_label_of_a_flavor_that_no_node_has() -> None:
 
 
 def test_a_label_that_an_admission_check_adds() -> None:
-    finding = told(
+    finding = label_finding(
         node("a", labels=OWNED), node("b", labels=SPOT),
         flavor=a_flavor("owned2"), sources=owned(reserve2="burst"),
     )  # fmt: skip
@@ -107,7 +107,7 @@ def test_a_label_that_an_admission_check_adds() -> None:
 
 def test_no_change_is_advised_that_would_not_do() -> None:
     """The nodes with either label are too small."""
-    finding = told(
+    finding = label_finding(
         node("a", labels=OWNED, unschedulable=True),
         flavor=a_flavor("owned2", reserve2="yes"), sources=owned(),
     )  # fmt: skip

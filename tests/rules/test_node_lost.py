@@ -60,11 +60,11 @@ def test_the_node_of_the_only_pod_of_a_job() -> None:
     assert values_in(require_finding("node-lost", unit).message) == "run-cells-1 0 1 1 2 n1 1"
 
 
-def test_never_seen_whole_but_placed_by_the_scheduler() -> None:
+def test_a_placed_gang_that_was_never_observed_whole() -> None:
     assert first_code(lost(silent(), a_node("n1", ready=False))) == "node-lost"
 
 
-def test_the_replacement_finds_no_room() -> None:
+def test_the_replacement_does_not_fit() -> None:
     new = a_pod("train-3-new", group="ring", text=texts.GPU_SHORT, created_at=ago(10))
     old = silent(deleting_since=ago(12))
     unit = lost(old, new, a_node("n1", ready=None), memory=whole_memory())
@@ -74,7 +74,7 @@ def test_the_replacement_finds_no_room() -> None:
     )
 
 
-def test_the_node_is_gone_and_the_pods_were_collected() -> None:
+def test_the_node_is_missing_and_its_pods_were_collected() -> None:
     target = a_condition("DisruptionTarget", reason="DeletionByPodGC", since=ago(20))
     old = a_pod("old", group="ring", on="n9", phase="Failed", ready=None, disruption=target)
     new = a_pod("new", group="ring", text=texts.GPU_SHORT, created_at=ago(15))
@@ -105,7 +105,7 @@ def test_nodes_that_cannot_be_read_are_not_blamed() -> None:
     assert first_code(unit) == "lost-members"
 
 
-def test_nobody_runs_any_more() -> None:
+def test_a_gang_without_running_members_is_starting() -> None:
     job = a_job("train", pods=1)
     unit = unit_of(job, silent(), a_node("n1", ready=None), memory=whole_memory())
     assert evaluate("node-lost", unit) is None
@@ -119,7 +119,7 @@ def test_a_lost_node_of_long_ago() -> None:
     assert first_code(lost(old, new, memory=whole_memory())) == "lost-members"
 
 
-def test_a_silent_node_tells_that_its_pod_was_ready() -> None:
+def test_a_silent_node_shows_that_its_pod_was_ready() -> None:
     """For a pod on a silent node Ready turns False, but its containers stay ready (captured)."""
     job = a_job("train", pods=4)
     ready = (a_container(ready=True),)
@@ -131,7 +131,7 @@ def test_a_silent_node_tells_that_its_pod_was_ready() -> None:
     assert first_code(unit) == "starting"
 
 
-def test_why_the_replacement_has_no_room() -> None:
+def test_the_shortage_of_the_replacement_is_explained() -> None:
     """The lost node is not ready, the others are full: both are in the sentence."""
     job = a_job("train", pods=4, group_name="ring")
     group = a_group("ring", quorum=4, placed=placed())
@@ -158,7 +158,7 @@ def test_a_node_that_members_are_bound_to_has_to_come_back() -> None:
     ).advice_texts == ("Bring node n1 back: a member is still bound to it.",)
 
 
-def test_of_a_node_that_is_gone_there_is_nothing_to_bring_back() -> None:
+def test_a_missing_node_cannot_be_repaired() -> None:
     target = a_condition("DisruptionTarget", reason="DeletionByPodGC", since=ago(20))
     old = a_pod("old", group="ring", on="n9", phase="Failed", ready=None, disruption=target)
     new = a_pod("new", group="ring", text=texts.GPU_SHORT, created_at=ago(15))

@@ -30,7 +30,7 @@ def test_all_nodes_are_cordoned() -> None:
     assert first_code(unit) == "nodes-unschedulable"
 
 
-def test_in_the_moment_before_the_taint_comes() -> None:
+def test_nodes_without_their_taint_yet() -> None:
     assert (
         values_in(
             message_of(
@@ -49,7 +49,7 @@ def test_nodes_that_are_not_ready() -> None:
     )
 
 
-def test_twin_with_one_node_left_is_short() -> None:
+def test_twin_with_an_open_node_is_short() -> None:
     cordoned = node("n0", unschedulable=True, taints=(CORDON,))
     assert first_code(gang(1, pod_requests(4), capacity_of(cordoned, node("n1", used=4)))) == (
         "insufficient-resources"
@@ -68,7 +68,7 @@ DRAINING = (a_condition("DrainInProgress", reason="Upgrade", message="firmware 2
 PLANNED = (a_condition("MaintenancePlanned"),)
 
 
-def test_what_a_node_says_of_its_maintenance_is_evidence() -> None:
+def test_maintenance_annotations_of_a_node_are_evidence() -> None:
     """KEP-5683. Twin: nodes without such a condition (above)."""
     nodes = [
         node("n0", unschedulable=True, taints=(CORDON,), lifecycle=DRAINING),
@@ -84,16 +84,16 @@ def test_what_a_node_says_of_its_maintenance_is_evidence() -> None:
     assert not [item for item in texts if item[2] == "n2" and item[0] != "node: cordoned"]
 
 
-def test_a_condition_alone_keeps_nobody_out() -> None:
+def test_a_node_condition_alone_does_not_block_pods() -> None:
     """The scheduler reads no condition, so it is no evidence of a node that takes pods."""
     room = capacity_of(node("n0", used=4, lifecycle=DRAINING))
     finding = require_finding("insufficient-resources", gang(1, pod_requests(4), room))
     assert evidence_values(finding, "DrainInProgress") == []
 
 
-def cordoned(name: str, manager: str = "", seconds: int = 120, **more: Any) -> NodeInfo:
+def cordoned(name: str, manager: str = "", seconds: int = 120, **extra: Any) -> NodeInfo:
     by = FieldWriter(manager, ago(seconds), is_exact=True) if manager else None
-    return node(name, unschedulable=True, taints=(CORDON,), cordoned_by=by, **more)
+    return node(name, unschedulable=True, taints=(CORDON,), cordoned_by=by, **extra)
 
 
 @pytest.mark.parametrize(
@@ -118,7 +118,7 @@ def cordoned(name: str, manager: str = "", seconds: int = 120, **more: Any) -> N
         ),
     ],
 )
-def test_who_cordoned_them_and_when(nodes: tuple[NodeInfo, ...], wanted: str) -> None:
+def test_the_cordoning_user_and_time_are_shown(nodes: tuple[NodeInfo, ...], wanted: str) -> None:
     unit = gang(1, pod_requests(4), capacity_of(*nodes))
     finding = require_finding("nodes-unschedulable", unit)
     assert finding.message.endswith(wanted)
@@ -126,7 +126,7 @@ def test_who_cordoned_them_and_when(nodes: tuple[NodeInfo, ...], wanted: str) ->
     assert len(evidence_values(finding, "spec.unschedulable")) == len(known)
 
 
-def test_the_step_that_lifts_a_cordon_says_whose_it_is() -> None:
+def test_the_uncordon_step_names_the_cordoning_user() -> None:
     unit = gang(1, pod_requests(4), capacity_of(cordoned("n0", "kubectl"), node("n1", gpu=0)))
     assert require_finding("nodes-unschedulable", unit).advice_texts[0] == (
         "Uncordon node n0 (cordoned with kubectl at 2026-11-21 11:58 UTC): then the pod fits."

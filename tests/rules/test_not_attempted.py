@@ -55,17 +55,17 @@ def test_the_scheduler_tries_no_gang_below_its_quorum() -> None:
     assert first_code(unit) == "below-quorum"
 
 
-def test_a_word_about_one_pod_is_a_word() -> None:
+def test_a_message_about_one_pod_is_an_attempt() -> None:
     unit = silent(text=texts.GPU_SHORT)
     assert evaluate("not-attempted", unit) is None
 
 
-def test_a_word_about_the_group_is_a_word() -> None:
+def test_a_message_about_the_group_is_an_attempt() -> None:
     group = a_group("ring", quorum=2, placed=placed("False", texts.GROUP_SHORT))
     assert evaluate("not-attempted", silent(600, group)) is None
 
 
-def test_a_group_that_was_placed_once_is_no_word_about_these() -> None:
+def test_an_earlier_placement_of_the_group_is_no_attempt_for_new_pods() -> None:
     """True is terminal in 1.37, so it does not cover pods that were created later."""
     assert first_code(silent(600, a_group("ring", quorum=2, placed=placed()))) == "not-attempted"
 
@@ -81,7 +81,7 @@ def test_pods_without_a_group() -> None:
     assert first_code(unit_of(job, a_pod("train-0", of=job))) == "not-attempted"
 
 
-def test_a_missing_group_is_nearer_to_the_cause() -> None:
+def test_a_missing_group_is_the_closer_cause() -> None:
     job = a_job("train", group_name="ring")
     pods = [a_pod(f"train-{n}", of=job, group="ring") for n in range(2)]
     assert first_code(unit_of(job, *pods)) == "podgroup-missing"
@@ -107,7 +107,7 @@ def test_another_scheduler_has_placed_pods_of_the_same_gang() -> None:
     )
 
 
-def test_in_a_tree_of_groups_the_tree_can_be_the_cause() -> None:
+def test_a_tree_of_groups_can_be_the_cause() -> None:
     group = a_group("ring", quorum=2, parent_name="tree")
     assert require_finding("not-attempted", silent(600, group)).advice_texts == ()
 
@@ -120,7 +120,7 @@ def ungated(last_gated: float | None, **facts: Any) -> Unit:
     return replace(unit, memory=memory, gang=replace(unit.gang, **facts))
 
 
-def test_what_was_said_of_a_gate_that_is_gone_is_no_word() -> None:
+def test_a_message_about_a_removed_gate_is_no_attempt() -> None:
     finding = require_finding("not-attempted", ungated(60))
     assert (finding.code, finding.since) == ("not-attempted", ago(60))
     assert finding.message == (
@@ -146,7 +146,7 @@ def test_gates_that_went_before_the_first_look() -> None:
     assert require_finding("not-attempted", ungated(None, memory_since=None)).code == "starting"
 
 
-def test_a_gate_that_is_there_is_another_reason() -> None:
+def test_an_existing_gate_is_another_reason() -> None:
     gated = a_condition("PodScheduled", "False", reason="SchedulingGated")
     unit = silent(scheduled=gated, gates=("example.com/gate",))
     assert evaluate("not-attempted", unit) is None

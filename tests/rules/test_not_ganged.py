@@ -49,7 +49,7 @@ def test_pods_in_their_group() -> None:
     assert first_code(unit) == "running"
 
 
-def test_nothing_was_asked_for() -> None:
+def test_a_job_without_gang_scheduling_runs() -> None:
     job = a_job("train")
     assert first_code(unit_of(job, *pods_of(job, 2, on="n0"))) == "running"
 
@@ -77,7 +77,7 @@ def test_no_pods_yet() -> None:
         (None, ()),
     ],
 )
-def test_what_a_cluster_without_groups_lacks(
+def test_a_cluster_without_groups_is_named(
     minor: tuple[int, int] | None, steps: tuple[str, ...]
 ) -> None:
     job = a_job("train", pods=4, **GANG)
@@ -108,7 +108,7 @@ def test_a_job_can_bring_its_group_along() -> None:
     )
 
 
-def test_why_a_field_was_dropped_is_not_known() -> None:
+def test_the_cause_of_a_dropped_field_is_unknown() -> None:
     jobset = a_jobset("run", a_role("workers", group_name="ring"))
     (job,) = child_jobs(jobset, group_name="")
     assert (
@@ -132,7 +132,7 @@ def half_placed(request: GangRequest = OTHER, **fields: Any) -> Unit:
     return unit_of(job, first, second, third, memory=memory)
 
 
-def test_another_api_was_asked_and_the_stock_scheduler_places_one_by_one() -> None:
+def test_the_default_scheduler_ignores_another_grouping_api() -> None:
     finding = require_finding("not-ganged", half_placed())
     assert finding.health is Health.DEGRADED
     assert values_in(finding.message) == "default-scheduler 2 3"
@@ -143,7 +143,7 @@ def test_a_scheduler_of_its_own_may_well_read_the_groups_of_another_api() -> Non
     assert evaluate("not-ganged", half_placed(scheduler_name="scheduler-plugins")) is None
 
 
-def test_of_pods_that_were_not_told_to_the_api_nothing_is_known() -> None:
+def test_pods_missing_in_the_api_are_unknown() -> None:
     """The runtime was changed after they were made."""
     assert evaluate("not-ganged", half_placed(labels={})) is None
 
@@ -153,11 +153,11 @@ def test_pods_that_are_in_a_group_of_kubernetes_are_no_matter_of_another_api() -
     assert evaluate("not-ganged", half_placed(group="ring")) is None
 
 
-def test_a_member_that_is_replaced_later_is_scheduled_alone_by_any_scheduler() -> None:
+def test_a_replacement_is_scheduled_individually_by_any_scheduler() -> None:
     assert evaluate("not-ganged", half_placed(memory=whole_memory())) is None
 
 
-def test_all_or_none_of_another_api_proves_nothing() -> None:
+def test_gang_policy_of_another_api_proves_nothing() -> None:
     job = a_job("train", pods=2, gang_request=OTHER)
     labels = {MARK: "run"}
     assert evaluate("not-ganged", unit_of(job, *pods_of(job, 2, on="n0", labels=labels))) is None

@@ -9,7 +9,7 @@ PODS = Unobserved("pods", "forbidden", "gangboard may not list pods in this clus
 GROUPS = Unobserved("podgroups.scheduling.k8s.io", "failing", "")
 
 
-def test_says_what_could_not_be_looked_at_and_why() -> None:
+def test_unobserved_objects_and_the_cause_are_named() -> None:
     finding = require_gang_finding("not-observed", facts_of(a_job(), unobserved=(PODS,)))
     assert finding.health is Health.UNKNOWN
     assert finding.code == "not-observed"
@@ -38,5 +38,5 @@ def test_comes_before_everything_else() -> None:
     assert first_gang_code(facts_of(a_job(finish=failed()), unobserved=(PODS,))) == "not-observed"
 
 
-def test_not_served_is_not_a_fault() -> None:
+def test_an_unserved_api_is_no_fault() -> None:
     assert evaluate_gang("not-observed", facts_of(a_job(), gang_api_version="")) is None

@@ -21,7 +21,7 @@ from tests.evidence_labels import has_field
 MULTIKUEUE = "kueue.x-k8s.io/multikueue"
 
 
-def test_an_owner_whose_controller_here_is_switched_off_is_no_alarm() -> None:
+def test_an_owner_without_local_controller_is_no_alarm() -> None:
     job = a_job("remote", queue="lq", managed_by=MULTIKUEUE)
     entry = an_entry(job, admitted=True, cluster="worker1")
     finding = assess(facts_of(job, entry)).finding
@@ -38,18 +38,18 @@ def test_an_owner_whose_controller_here_is_switched_off_is_no_alarm() -> None:
         (None, "not-observed"),
     ],
 )
-def test_the_copied_status_tells(reported: ReportedCounts | None, code: str) -> None:
+def test_a_copied_status_decides_the_code(reported: ReportedCounts | None, code: str) -> None:
     job = a_job("remote", pods=2, managed_by=MULTIKUEUE, reported=reported)
     assert assess(facts_of(job)).finding.code == code
 
 
-def test_whoever_makes_them_here_is_judged_by_them() -> None:
+def test_owners_with_local_pods_are_judged_by_their_pods() -> None:
     jobset = a_jobset("here", a_role("worker", jobs=1), managed_by="example.com/mine")
     finding = assess(facts_of(jobset, *child_jobs(jobset))).finding
     assert finding.code == "pods-not-created"
 
 
-def test_any_other_controller_may_run_here() -> None:
+def test_other_controllers_may_run_locally() -> None:
     job = a_job("delegated", pods=2, managed_by="example.com/other-controller")
     assert assess(facts_of(job)).finding.code == "pods-not-created"
 

@@ -21,7 +21,7 @@ def refused(cause: str = NO_KIND, *objects: Any, seconds_ago: float = 30) -> Uni
     return unit_of(OWNER, event, *objects, facts=facts)
 
 
-def test_what_it_needs_cannot_be_made() -> None:
+def test_dependencies_cannot_be_created() -> None:
     finding = require_finding("objects-not-made", refused())
     assert finding.health is Health.BLOCKED
     assert values_in(finding.message) == "scheduling.volcano.sh/v1beta1"
@@ -35,7 +35,7 @@ def test_another_cause_comes_without_advice() -> None:
     assert (finding.code, finding.advice_texts) == ("objects-not-made", ())
 
 
-def test_what_was_made_since_disproves_it() -> None:
+def test_an_object_created_since_disproves_the_event() -> None:
     """Controllers try again after an event; a Job of the same age is no answer to it."""
     (job,) = child_jobs(OWNER, created_at=ago(20))
     assert evaluate("objects-not-made", refused(NO_KIND, job)) is None
@@ -43,11 +43,11 @@ def test_what_was_made_since_disproves_it() -> None:
     assert evaluate("objects-not-made", refused(NO_KIND, older)) is not None
 
 
-def test_with_all_its_pods_it_lacks_nothing() -> None:
+def test_an_owner_with_all_pods_lacks_no_object() -> None:
     (job,) = child_jobs(OWNER, created_at=ago(600))
     unit = refused(NO_KIND, job, *pods_of(job, 2, on="n0", created_at=ago(600)))
     assert evaluate("objects-not-made", unit) is None
 
 
-def test_without_such_an_event_nothing_is_said() -> None:
+def test_an_owner_without_such_an_event_has_no_finding() -> None:
     assert evaluate("objects-not-made", unit_of(OWNER)) is None

@@ -10,12 +10,12 @@ JOB = a_job("train")
 ODD = "Job train names itself as its owner, which says nothing."
 
 
-def test_it_is_told_in_a_word() -> None:
+def test_an_odd_reference_is_reported() -> None:
     finding = require_finding(
         "odd-reference", unit_of(JOB, facts={"odd_references": (ODD, "And more.")})
     )
     assert (finding.message, finding.health) == (f"{ODD} And more.", Health.RUNNING)
 
 
-def test_nothing_is_odd() -> None:
+def test_a_regular_reference_has_no_finding() -> None:
     assert evaluate("odd-reference", unit_of(JOB, *pods_of(JOB, 2, on="n0"))) is None

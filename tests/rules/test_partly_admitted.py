@@ -15,12 +15,12 @@ def verdict(**entry: Any) -> Verdict:
     return assess(facts_of(job, admitted, *pods_of(job, 3, on="n0")))
 
 
-def test_it_runs_with_fewer_pods_than_it_asked_for() -> None:
+def test_a_gang_runs_with_fewer_pods_than_requested() -> None:
     running, beside = verdict(admitted_pods=3, asked_pods=5).findings
     assert (running.code, running.health) == ("running", Health.RUNNING)
     assert beside.code == "partly-admitted"
     assert values_in(beside.message) == "3 5"
 
 
-def test_it_was_admitted_whole() -> None:
+def test_a_fully_admitted_gang_runs() -> None:
     assert [finding.code for finding in verdict().findings] == ["running"]

@@ -35,7 +35,7 @@ def test_four_of_six() -> None:
     assert first_code(split()) == "partly-placed"
 
 
-def test_a_basic_group_keeps_nobody_together() -> None:
+def test_a_basic_group_does_not_keep_pods_together() -> None:
     assert first_code(split(group=True)) == "partly-placed"
 
 
@@ -45,11 +45,11 @@ def test_a_gang_at_its_quorum_is_below_its_size() -> None:
     assert first_code(unit) == "below-size"
 
 
-def test_nobody_has_a_place() -> None:
+def test_a_gang_without_placed_pods_is_unschedulable() -> None:
     assert first_code(split(placed_pods=0)) == "unschedulable"
 
 
-def test_it_was_whole_before() -> None:
+def test_a_gang_that_was_whole_has_lost_members() -> None:
     unit = split()
     job = unit.owner
     assert first_code(unit_of(job, *unit.pods, memory=whole_memory())) == "lost-members"
@@ -90,14 +90,14 @@ def test_another_job_of_the_gang_holds_a_node() -> None:
     assert first_code(unit) == "partly-placed"
 
 
-def test_of_a_gang_of_which_more_are_there_than_it_asks_for() -> None:
+def test_a_partly_placed_gang_with_surplus_pods() -> None:
     """The JobSet requests two pods now, but three exist, so the sentence has no total."""
     assert require_finding("partly-placed", workers_wait(desired=2)).message.endswith(
         "; 1 pod of the JobSet is placed."
     )
 
 
-def test_why_there_is_no_room_for_the_rest() -> None:
+def test_the_shortage_of_the_remaining_pods_is_explained() -> None:
     room = capacity_of(*(node(f"n{index}", used=4) for index in range(4)))
     finding = require_finding(
         "partly-placed", ungrouped_gang(6, pod_requests(4), room, on=("n0", "n1", "n2", "n3"))
@@ -108,6 +108,6 @@ def test_why_there_is_no_room_for_the_rest() -> None:
     assert evidence_values(finding, "scheduler says") == [texts.GPU_SHORT]
 
 
-def test_where_nodes_are_forbidden_the_scheduler_is_quoted() -> None:
+def test_the_scheduler_is_quoted_if_nodes_are_forbidden() -> None:
     unit = ungrouped_gang(6, pod_requests(4), capacity_of(why="nodes: forbidden"), on=("n0",))
     assert "Insufficient nvidia.com/gpu" in require_finding("partly-placed", unit).message

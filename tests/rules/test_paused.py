@@ -12,7 +12,7 @@ from tests.rules.evaluation import evaluate, first_code, require_finding, unit_o
 from tests.sentence_values import values_in
 
 
-def test_parallelism_zero() -> None:
+def test_a_job_with_parallelism_zero_is_paused() -> None:
     jobset = a_jobset("run", a_role("workers", jobs=2))
     first, _ = child_jobs(jobset, parallelism=0)
     unit = unit_of(jobset, first, desired=2, name="run-workers-0", noun="Job")
@@ -40,7 +40,7 @@ def test_pods_that_still_run_are_no_pause() -> None:
     assert evaluate("paused", unit_of(job, *pods_of(job, 2, on="n0"))) is None
 
 
-def test_suspended_is_another_word() -> None:
+def test_a_suspended_job_is_not_paused() -> None:
     job = a_job("train", parallelism=0, suspended=True)
     assert evaluate("paused", unit_of(job)) is None
 
@@ -62,18 +62,18 @@ def test_a_pod_on_its_way_out_does_not_matter() -> None:
         (None, "Set spec.parallelism of Job train above 0 (no restart)."),
     ],
 )
-def test_how_it_goes_on(kept: int | None, step: str) -> None:
+def test_resume_advice_restores_the_parallelism(kept: int | None, step: str) -> None:
     job = a_job("train", parallelism=0, paused_parallelism=kept)
     assert require_finding("paused", unit_of(job, facts={"kubernetes": (1, 36)})).advice_texts == (
         step,
     )
 
 
-def test_who_when_and_why() -> None:
+def test_the_pausing_user_time_and_cause_are_shown() -> None:
     """From the record, else by a person's field manager. A controller writes the field of its own Jobs."""
     record = {"uid-train": RecordedSuspend("ada", "make room", ago(40))}
     state = "Job train requests no pods: parallelism is 0."
-    for manager, facts, kept, wanted in (
+    for manager, facts, stored, expected in (
         ("gangboard", record, 4, f"Paused by ada at 2026-11-21 11:59 UTC: make room. {state}"),
         ("kubectl-edit", record, 4, f"Paused with kubectl at 2026-11-21 11:58 UTC or before. {state}"),
         ("kubectl-edit", {}, None, f"Paused with kubectl at 2026-11-21 11:58 UTC or before. {state}"),
@@ -83,7 +83,7 @@ def test_who_when_and_why() -> None:
         writer = FieldWriter(manager, ago(120))
         above = Controller("example.com", "Pipeline", "run", "uid-run")
         maker: dict[str, Any] = {"of": above} if manager == "jobset" else {}
-        job = a_job("train", parallelism=0, paused_parallelism=kept, paused_by=writer, **maker)
+        job = a_job("train", parallelism=0, paused_parallelism=stored, paused_by=writer, **maker)
         finding = require_finding("paused", unit_of(job, facts={"recorded_suspends": facts}))
-        assert finding.message == wanted, manager
+        assert finding.message == expected, manager
         assert bool(finding.advice) is (manager in ("jobset", "night-saver")), manager

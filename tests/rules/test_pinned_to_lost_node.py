@@ -30,14 +30,14 @@ def finding(
     return assess(facts_of(JOB, *placed, waits, entry, room=room)).finding
 
 
-def test_the_node_is_gone_and_another_one_is_assigned() -> None:
+def test_a_missing_node_has_a_newly_assigned_replacement() -> None:
     lost = finding("n2")
     assert (lost.code, lost.health) == ("pinned-to-lost-node", Health.DEGRADED)
     assert "node n2, which is gone" in lost.message
     assert values_in(*lost.advice_texts) == "moe-2 n3"
 
 
-def test_none_is_assigned_in_its_place() -> None:
+def test_a_missing_node_has_no_replacement() -> None:
     assert finding("n2", assigned=("n0", "n1", "n2")).advice == ()
 
 
@@ -45,12 +45,12 @@ def test_a_name_that_no_queue_gave_may_never_have_been_a_node() -> None:
     assert "node nn2, which does not exist" in finding("nn2", assigned=()).message
 
 
-def test_a_node_that_is_there_or_cannot_be_looked_at() -> None:
+def test_an_existing_or_unobserved_node_is_not_lost() -> None:
     assert finding("n3").code != "pinned-to-lost-node"
     assert finding("n2", why="nodes: forbidden").code != "pinned-to-lost-node"
 
 
-def test_a_node_that_is_there_and_cordoned() -> None:
+def test_an_existing_cordoned_node_is_not_lost() -> None:
     """Its pod waits for that node to be uncordoned."""
     needs = PodConstraints(node_selector=((HOSTNAME, "n0"),))
     text = "0/1 nodes are available: 1 node(s) were unschedulable."

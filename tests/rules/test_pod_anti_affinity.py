@@ -67,9 +67,9 @@ def test_pods_that_only_have_the_label_are_in_the_way_of_members_with_the_rule()
 
 def test_the_rule_of_a_pod_that_runs_keeps_members_with_its_label_out() -> None:
     remaining = replace(cpu_node("a"), now=Requested({"cpu": 1000}, 1, anti_affinity={DATABASE: 1}))
-    ask: dict[str, Any] = {"text": SAYS, "labels": {"app": "db"}}
+    request: dict[str, Any] = {"text": SAYS, "labels": {"app": "db"}}
     finding = require_finding(
-        "pod-anti-affinity", gang(2, pod_requests(cpu="1"), capacity_of(remaining), **ask)
+        "pod-anti-affinity", gang(2, pod_requests(cpu="1"), capacity_of(remaining), **request)
     )
     assert finding.health is Health.WAITING
     assert finding.message == (
@@ -78,8 +78,8 @@ def test_the_rule_of_a_pod_that_runs_keeps_members_with_its_label_out() -> None:
     )
 
 
-def in_zone(zone: str, one: NodeInfo, **load: Any) -> NodeInfo:
-    return replace(one, labels={**one.labels, "zone": zone}, now=Requested({"cpu": 0}, 1, **load))
+def in_zone(zone: str, info: NodeInfo, **load: Any) -> NodeInfo:
+    return replace(info, labels={**info.labels, "zone": zone}, now=Requested({"cpu": 0}, 1, **load))
 
 
 ZONED = replace(DATABASE, name="/app=db by zone", topology_key="zone")
@@ -97,7 +97,7 @@ def test_more_members_than_zones() -> None:
     assert values_in(finding.message) == "3 2 2 3"
 
 
-def test_a_zone_that_has_one_of_them_already() -> None:
+def test_the_zone_already_has_a_matching_pod() -> None:
     (term,) = EACH.anti_affinity
     nodes = (
         in_zone("a", cpu_node("a"), matched_terms={term: 1}),
@@ -174,13 +174,13 @@ def test_a_rule_of_its_own_that_names_no_value() -> None:
         1, pod_requests(cpu="1"), capacity_of(*taken), needs=needs, labels=labels, text=SAYS
     )
     assert values_in(require_finding("pod-anti-affinity", unit).message) == "1 2"
-    # Where nobody is known to keep it away the scheduler tells.
+    # The scheduler is quoted if no pod is known to keep it away.
     free = in_zone("a", cpu_node("a")), in_zone("b", cpu_node("b"))
     unit = gang(1, pod_requests(cpu="1"), capacity_of(*free), needs=needs, labels=labels, text=SAYS)
     assert values_in(require_finding("pod-anti-affinity", unit).message) == "1 3"
 
 
-def test_by_host_and_by_zone() -> None:
+def test_anti_affinity_by_host_and_by_zone() -> None:
     nodes = (
         in_zone("a", cpu_node("a"), anti_affinity={ZONED: 1}),
         in_zone("b", cpu_node("b"), matched_terms={RING: 1}),
@@ -194,7 +194,7 @@ def test_by_host_and_by_zone() -> None:
     )
 
 
-def test_of_what_is_not_worked_out_the_scheduler_tells() -> None:
+def test_the_scheduler_is_quoted_for_uncomputed_affinity() -> None:
     needs = PodConstraints(unsupported=("pod anti-affinity",))
     unit = gang(
         2, pod_requests(cpu="1"), capacity_of(cpu_node("a"), cpu_node("b")), needs=needs, text=SAYS
@@ -207,7 +207,7 @@ def test_of_what_is_not_worked_out_the_scheduler_tells() -> None:
     )
 
 
-def test_twin_without_room_is_short() -> None:
+def test_twin_with_full_nodes_is_short() -> None:
     full = capacity_of(cpu_node("a", used=8), cpu_node("b", used=8))
     assert (
         first_code(gang(2, pod_requests(cpu="1"), full, needs=ANTI_AFFINITY))

@@ -34,7 +34,7 @@ def refused(note: str, there: int = 2, seconds: float = 30, **job: Any) -> Unit:
     return unit_of(objects, a_group("ring", quorum=4), event, *pods_of(objects, there))
 
 
-def test_a_quota_says_how_much_is_used() -> None:
+def test_a_quota_shows_its_usage() -> None:
     finding = require_finding("pod-creation-refused", refused(texts.QUOTA))
     assert finding.health is Health.BLOCKED
     assert (
@@ -112,7 +112,7 @@ def test_an_event_of_the_same_second_is_not_older() -> None:
     assert evaluate("pod-creation-refused", refused(texts.QUOTA, seconds=600)) is not None
 
 
-def test_all_pods_are_there() -> None:
+def test_a_job_with_all_pods_is_not_refused() -> None:
     unit = refused(texts.QUOTA, there=4)
     assert evaluate("pod-creation-refused", unit) is None
     assert first_code(unit) == "not-attempted"
@@ -141,7 +141,7 @@ def test_jobsets_own_turning_away_is_expected(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", FOLLOWERS)
-def test_why_the_first_pod_has_no_node_is_why_the_others_are_not_made(text: str) -> None:
+def test_the_cause_of_the_first_pending_pod_explains_the_missing_pods(text: str) -> None:
     job = a_job("train", pods=4)
     note = f'Error creating: admission webhook "vpod.kb.io" denied the request: {text}'
     event = an_event(job, "FailedCreate", note)
@@ -168,7 +168,7 @@ def test_a_quota_that_is_short_no_more_is_tried_again_by_the_controller() -> Non
     assert require_finding("pod-creation-refused", refused(note)).advice_texts == ()
 
 
-def test_one_of_two_jobs_tells_only_the_least_that_is_short() -> None:
+def test_two_jobs_report_only_the_smallest_shortage() -> None:
     jobset = a_jobset("run", a_role("workers", jobs=2, pods=4))
     first, second = child_jobs(jobset)
     event = an_event(first, "FailedCreate", texts.QUOTA)

@@ -41,7 +41,7 @@ def two() -> tuple[Pod, Pod]:
     return a_waiting_pod("train-0"), a_waiting_pod("train-1")
 
 
-def test_a_config_map_that_is_not_there() -> None:
+def test_a_missing_config_map() -> None:
     finding = require_finding("pod-setup-failing", refused(*two()))
     assert finding.code == "pod-setup-failing"
     assert finding.health is Health.BLOCKED
@@ -93,14 +93,14 @@ def test_the_sandbox_ids_of_a_text_do_not_part_the_pods() -> None:
         f'sandbox "{"4f0c" * 16}": ',
     ],
 )
-def test_the_cause_is_told_and_not_what_it_is_wrapped_in(wrapping: str) -> None:
+def test_the_cause_is_quoted_without_its_wrapper(wrapping: str) -> None:
     cause = 'plugin type="calico" failed (add): no more IP addresses'
     event = an_event(pod := two()[0], "FailedCreatePodSandBox", f"{wrapping}{cause}")
     message = require_finding("pod-setup-failing", unit_of(JOB, pod, event)).message
     assert message == f"1 pod waits for its containers (FailedCreatePodSandBox): {cause}."
 
 
-def test_the_newest_word_of_a_pod_counts() -> None:
+def test_the_newest_message_of_a_pod_counts() -> None:
     pods = two()
     events = [
         an_event(pods[0], "FailedAttachVolume", "volume is busy", last_seen=ago(50)),
@@ -119,7 +119,7 @@ def test_disks_take_their_time() -> None:
     assert finding.recheck_at == ago(20 - 60)
 
 
-def test_what_is_over_is_not_told() -> None:
+def test_resolved_failures_are_not_reported() -> None:
     ready = a_condition("PodReadyToStartContainers")
     assert evaluate("pod-setup-failing", refused(a_waiting_pod("train-0", set_up=ready))) is None
     pulling = a_container("main", running=False, state="waiting", reason="ImagePullBackOff")
@@ -129,7 +129,7 @@ def test_what_is_over_is_not_told() -> None:
     assert evaluate("pod-setup-failing", refused(a_waiting_pod("t"), reason="BackOff")) is None
 
 
-def test_nobody_reports_container_states_yet() -> None:
+def test_clusters_do_not_report_container_states_yet() -> None:
     """The event is the kubelet's only report about the pod."""
     bare = a_waiting_pod("train-0", containers=(), set_up=None)
     assert require_finding("pod-setup-failing", refused(bare)).code == "pod-setup-failing"

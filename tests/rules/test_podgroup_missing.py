@@ -22,7 +22,7 @@ def test_the_name_leads_nowhere() -> None:
     assert first_code(waiting()) == "podgroup-missing"
 
 
-def test_not_before_half_a_minute() -> None:
+def test_a_group_is_not_missing_in_the_first_half_minute() -> None:
     finding = require_finding("podgroup-missing", waiting(29))
     assert (finding.code, finding.health) == ("starting", Health.STARTING)
     assert finding.recheck_at == ago(-1)
@@ -33,7 +33,7 @@ def test_groups_that_could_not_be_read_are_not_missing() -> None:
     assert evaluate("podgroup-missing", waiting(groups_unobserved=True)) is None
 
 
-def test_nor_where_no_groups_are_served() -> None:
+def test_groups_that_are_not_served_are_not_missing() -> None:
     assert evaluate("podgroup-missing", waiting(gang_api_version="")) is None
 
 
@@ -43,13 +43,13 @@ def test_a_gang_that_runs_runs() -> None:
     assert first_code(unit_of(job, *pods)) == "running"
 
 
-def test_a_group_that_is_there() -> None:
+def test_an_existing_group_is_not_missing() -> None:
     unit = waiting(600, a_group("ring", quorum=2))
     assert evaluate("podgroup-missing", unit) is None
     assert first_code(unit) == "not-attempted"
 
 
-def test_it_is_made_or_not_named() -> None:
+def test_the_group_is_to_be_created_or_dropped_from_the_pods() -> None:
     assert require_finding("podgroup-missing", waiting()).advice_texts == (
         (
             "Create PodGroup team-a/ring, or remove schedulingGroup from the pods (needs "

@@ -11,7 +11,7 @@ from tests.sentence_values import values_in
 GOING: dict[str, Any] = {"deleting_since": ago(40)}
 
 
-def test_pods_wait_in_a_group_that_goes() -> None:
+def test_pods_wait_in_a_terminating_group() -> None:
     job = a_job("train", group_name="ring")
     unit = unit_of(job, a_group("ring", quorum=2, **GOING), *pods_of(job, 2))
     finding = require_finding("podgroup-terminating", unit)
@@ -21,7 +21,7 @@ def test_pods_wait_in_a_group_that_goes() -> None:
     assert first_code(unit) == "podgroup-terminating"
 
 
-def test_one_member_left() -> None:
+def test_a_terminating_group_with_one_placed_member() -> None:
     job = a_job("train", group_name="ring")
     pods = (a_pod("train-0", of=job, group="ring", on="n0"), a_pod("train-1", group="ring"))
     unit = unit_of(job, a_group("ring", quorum=2, **GOING), *pods)
@@ -62,7 +62,7 @@ def test_the_group_of_a_job_controller_comes_with_a_new_job_only() -> None:
     )
 
 
-def test_pods_that_nobody_makes_again_are_deleted() -> None:
+def test_pods_without_a_controller_are_deleted() -> None:
     group = a_group("ring", quorum=3, **GOING)
     pods = [a_pod(f"m-{n}", group="ring") for n in (0, 1)]
     unit = unit_of(Owner(meta=group.meta, desired=3), group, *pods)
@@ -71,7 +71,7 @@ def test_pods_that_nobody_makes_again_are_deleted() -> None:
     )
 
 
-def test_what_keeps_it_is_not_only_here() -> None:
+def test_finalizers_of_other_controllers_are_considered() -> None:
     job = a_job("train", group_name="ring")
     group, foreign_pod = a_group("ring", quorum=2, **GOING), a_pod("other", group="ring")
     unit = unit_of(job, group, *pods_of(job, 2), facts={"foreign_pods": (foreign_pod,)})

@@ -42,19 +42,19 @@ def test_two_minutes_are_given(age: float, health: Health, recheck: object) -> N
     assert finding.message == "Job train has created none of its 4 pods."
 
 
-def test_they_begin_anew_when_it_is_resumed() -> None:
+def test_resumed_jobs_start_a_new_creation_window() -> None:
     unit = unit_of(a_job("train", created_at=ago(9000), resumed_at=ago(10)))
     finding = require_finding("pods-not-created", unit)
     assert (finding.health, finding.recheck_at) == (Health.STARTING, ago(-110))
 
 
-def test_and_when_the_last_pod_went() -> None:
+def test_deletion_of_the_last_pod_starts_a_new_window() -> None:
     memory = UnitMemory(created=0, created_since=ago(20))
     finding = require_finding("pods-not-created", unit_of(a_job("train"), memory=memory))
     assert (finding.health, finding.recheck_at) == (Health.STARTING, ago(-100))
 
 
-def test_and_when_a_pod_went_that_was_there_at_the_last_look() -> None:
+def test_loss_of_a_pod_since_the_last_assessment_starts_a_new_window() -> None:
     memory = UnitMemory(created=2, created_since=ago(9000))
     job = a_job("train", created_at=ago(9000))
     unit = unit_of(job, *pods_of(job, 1, on="n0", created_at=ago(9000)), memory=memory)
@@ -71,7 +71,7 @@ def test_the_manager_is_named() -> None:
     )
 
 
-def test_child_jobs_that_are_not_there() -> None:
+def test_missing_child_jobs() -> None:
     jobset = a_jobset("run", a_role("workers", jobs=3))
     first, *_ = child_jobs(jobset)
     missing = ("run-workers-1", "run-workers-2")
@@ -81,7 +81,7 @@ def test_child_jobs_that_are_not_there() -> None:
     assert finding.message == "JobSet run has not created 2 Jobs (run-workers-1 and run-workers-2)."
 
 
-def test_some_pods_of_a_job_without_a_gang() -> None:
+def test_a_job_without_a_gang_lacks_some_pods() -> None:
     job = a_job("train", pods=4)
     unit = unit_of(job, *pods_of(job, 2, on="n0"))
     assert require_finding("pods-not-created", unit).message == (
@@ -111,7 +111,7 @@ def test_old_pods_still_leave() -> None:
     )
 
 
-def test_events_that_cannot_be_read_are_said() -> None:
+def test_unreadable_events_are_reported() -> None:
     unit = unit_of(a_job("train"), facts={"events_known": False})
     assert require_finding("pods-not-created", unit).message.endswith(
         "Events cannot be read, so a refusal would not be seen."
@@ -151,7 +151,7 @@ def test_young_jobs_of_a_restart_are_a_restart() -> None:
     assert first_code(unit_of(jobset, job)) == "pods-not-created"
 
 
-def test_who_has_to_make_them() -> None:
+def test_the_responsible_controller_is_named() -> None:
     job = a_job("train", pods=4)
     step = (
         "Start the Job controller (kube-controller-manager) if it does not run: it has reported no "
@@ -174,7 +174,9 @@ def test_who_has_to_make_them() -> None:
     ],
     ids=["young", "managed by another", "a refusal would not be seen"],
 )
-def test_nobody_is_blamed(job: dict[str, Any], facts: dict[str, Any]) -> None:
+def test_jobs_without_a_known_controller_get_no_advice(
+    job: dict[str, Any], facts: dict[str, Any]
+) -> None:
     assert (
         require_finding(
             "pods-not-created", unit_of(a_job("train", **job), facts=facts)
@@ -219,7 +221,7 @@ def test_no_command_has_a_namespace_that_a_shell_would_run() -> None:
     )
 
 
-def test_1_36_owes_a_workload_and_does_not_say_why() -> None:
+def test_kubernetes_136_has_not_created_a_workload_and_gives_no_cause() -> None:
     """Observed on 1.36.3 with a quota on Workloads: no Workload, no pods, no event, no condition."""
     facts = {"gang_api_version": "v1alpha2"}
     finding = require_finding("pods-not-created", unit_of(a_job("train", pods=4), facts=facts))
@@ -246,7 +248,7 @@ def test_no_workload_is_owed(job: dict[str, Any], facts: dict[str, Any]) -> None
     assert "Workload" not in message
 
 
-def test_a_workload_that_is_there_is_not_missed() -> None:
+def test_an_existing_workload_is_not_missing() -> None:
     job = a_job("train", pods=4)
     plan = a_workload("train-7cd77ddc86", quorum=4, of=job)
     unit = unit_of(job, plan, facts={"gang_api_version": "v1alpha2"})

@@ -24,7 +24,7 @@ def held(name: str, *, stays: bool = False) -> NodeInfo:
     return replace(cpu_node(name), now=load, pinned=load if stays else Requested())
 
 
-def test_others_hold_the_port() -> None:
+def test_pods_of_other_gangs_hold_the_port() -> None:
     unit = gang(
         2,
         pod_requests(cpu="1"),
@@ -62,7 +62,7 @@ def test_a_daemonset_holds_it_on_every_node() -> None:
     assert "8080" in finding.message
 
 
-def test_twin_without_room_is_short() -> None:
+def test_twin_with_full_nodes_is_short() -> None:
     room = capacity_of(cpu_node("a", used=8), cpu_node("b", used=8))
     assert (
         first_code(gang(2, pod_requests(cpu="1"), room, needs=with_port(8080)))

@@ -37,11 +37,11 @@ def low(*events: Event, room: Any = FULL, on: str = "", memory: UnitMemory | Non
         pods.append(a_pod("low-1", of=JOB, on=on, requests=pod_requests(4)))
     else:
         pods.append(replace(pods[0], meta=a_pod("low-1-new", of=JOB, created_at=ago(25)).meta))
-    more = {"memory": memory} if memory is not None else {}
-    return with_placement(unit_of(JOB, *pods, *events, facts={"room": room}, **more))
+    extra = {"memory": memory} if memory is not None else {}
+    return with_placement(unit_of(JOB, *pods, *events, facts={"room": room}, **extra))
 
 
-def test_who_took_the_room_and_what_is_missing_now() -> None:
+def test_the_preemptor_and_the_remaining_shortage_are_named() -> None:
     unit = low(taken(), taken("low-1"), memory=whole_memory(31))
     finding = require_finding("preempted", unit)
     assert finding.health is Health.WAITING
@@ -64,7 +64,7 @@ def by_pod(uid: str = "7899f2fb") -> dict[str, Any]:
     return {"related": ObjectRef("", "Pod", "", "", uid)}
 
 
-def test_a_pod_that_took_the_room_is_told_by_its_gang() -> None:
+def test_a_preempting_pod_is_named_by_its_gang() -> None:
     facts = {"room": FULL, "preemptors": {"7899f2fb": USURPER, "a07f2cd5": USURPER}}
     events = (taken(**by_pod()), taken("low-1", **by_pod("a07f2cd5")))
     waiting = low(*events).pods
@@ -89,7 +89,7 @@ def test_a_gang_that_the_viewer_may_not_see_is_not_named() -> None:
     )
 
 
-def test_a_pod_that_nobody_knows_any_more() -> None:
+def test_an_unknown_preempting_pod() -> None:
     finding = require_finding("preempted", low(taken(**by_pod())))
     assert finding.message.startswith(
         "Its pods were preempted by pods of higher priority; 2 pods need "
@@ -97,12 +97,12 @@ def test_a_pod_that_nobody_knows_any_more() -> None:
     assert evidence_values(finding, "Preempted") == [taken().note]
 
 
-def test_it_is_remembered_when_the_event_is_not_kept() -> None:
+def test_a_preemption_is_remembered_without_its_event() -> None:
     memory = UnitMemory(whole_at=ago(31), preempted_at=ago(30), preempted_by=(USURPER,))
     finding = require_finding("preempted", low(memory=memory))
     assert finding.message.startswith("Its pods were preempted by team-b/usurper; 2 pods need ")
     assert finding.since == ago(30)
-    # The same words while the event is there and the one who took the room is gone.
+    # The same sentence while the event exists and the preemptor is deleted.
     assert (
         require_finding("preempted", low(taken(**by_pod()), memory=memory)).message
         == finding.message
@@ -119,18 +119,18 @@ def test_a_preemption_that_it_came_back_from_is_over() -> None:
     assert first_code(low(taken(seconds=10), memory=memory)) == "preempted"
 
 
-def test_nobody_says_by_whom() -> None:
+def test_an_unknown_preemptor_is_not_named() -> None:
     assert require_finding("preempted", low(taken(related=None))).message.startswith(
         "Its pods were preempted by pods of higher priority; 2 pods need "
     )
 
 
-def test_before_the_scheduler_has_said_a_word() -> None:
+def test_a_preempted_gang_before_the_next_attempt() -> None:
     silent = replace(low(taken()), pods=tuple(a_pod(f"low-{n}-new", of=JOB) for n in range(2)))
     assert values_in(require_finding("preempted", silent).message) == "team-b/urgent-ring 2"
 
 
-def test_twin_of_which_one_still_runs() -> None:
+def test_twin_with_a_running_member() -> None:
     unit = low(taken(), on="n1", memory=whole_memory(31))
     assert first_code(unit) == "lost-members"
     finding = require_finding("lost-members", unit)
@@ -144,14 +144,14 @@ def test_twin_that_ran_again_since() -> None:
     assert first_code(low(taken(seconds=500), memory=whole_memory(31))) == "insufficient-resources"
 
 
-def test_what_is_blocked_for_good_is_nearer_to_the_cause() -> None:
+def test_a_permanent_block_is_the_closer_cause() -> None:
     cordoned = capacity_of(node("n0", unschedulable=True, taints=(CORDON,)))
     assert first_code(low(taken(), room=cordoned)) == "nodes-unschedulable"
 
 
-def test_pods_of_an_earlier_attempt_say_nothing() -> None:
+def test_pods_of_an_earlier_attempt_are_ignored() -> None:
     assert first_code(low(taken(seconds=2000))) == "insufficient-resources"
 
 
-def test_without_a_preemption() -> None:
+def test_a_gang_without_preemption_has_no_finding() -> None:
     assert evaluate("preempted", low()) is None

@@ -79,7 +79,7 @@ def test_a_number_that_is_none_is_not_read() -> None:
 
 
 @pytest.mark.parametrize("text", [ONGOING, WAITS_136])
-def test_other_words_of_the_group(text: str) -> None:
+def test_other_messages_of_the_group(text: str) -> None:
     assert first_code(urgent(text, texts.POD_OF_GROUP, texts.POD_OF_GROUP)) == "preempting"
 
 
@@ -90,7 +90,7 @@ def test_a_pod_of_its_own_has_a_nominated_node() -> None:
         assert first_code(unit_of(job, pod)) == "preempting"
 
 
-def test_only_the_victims_tell_on_136() -> None:
+def test_victims_are_the_only_evidence_on_kubernetes_136() -> None:
     unit = urgent(GROUP_136, POD_136, POD_136, nominated="", victims=leaving("uid-ring", *HOLDERS))
     finding = require_finding("preempting", unit)
     assert finding.message == (
@@ -106,7 +106,7 @@ def test_only_the_victims_tell_on_136() -> None:
     assert first_code(unit) == "preempting"
 
 
-def test_one_victim_is_left() -> None:
+def test_a_single_victim_remains() -> None:
     unit = urgent(GROUP_136, POD_136, nominated="", victims=leaving("uid-ring", HOLDERS[0]))
     assert require_finding("preempting", unit).message == (
         "1 pod waits until 1 pod of lower priority is gone (team-b/holder-0)."
@@ -121,7 +121,7 @@ def test_more_victims_than_are_known() -> None:
     )
 
 
-def test_many_victims_are_told_by_the_first_in_order() -> None:
+def test_several_victims_are_represented_by_the_first() -> None:
     pods = [ObjectRef("", "Pod", "team-b", f"old-{n}", f"uid-old-{n}") for n in (4, 0, 3, 1, 2)]
     unit = urgent(GROUP_136, POD_136, nominated="", victims=leaving("uid-ring", *pods))
     finding = require_finding("preempting", unit)
@@ -130,14 +130,14 @@ def test_many_victims_are_told_by_the_first_in_order() -> None:
     assert {"team-b/old-0", "team-b/old-1"} <= set(evidence_values(finding, "makes room"))
 
 
-def test_twin_whose_group_takes_nobody_away_on_136() -> None:
+def test_twin_with_a_group_that_preempts_no_pods_on_kubernetes_136() -> None:
     elsewhere = leaving("uid-another-ring", *HOLDERS)
     assert first_code(urgent(GROUP_136, POD_136, POD_136, nominated="", victims=elsewhere)) == (
         "insufficient-resources"
     )
 
 
-def test_each_pod_tells_of_its_own_victims() -> None:
+def test_each_pod_lists_its_own_victims() -> None:
     """As written by 1.37.0 on a cluster without gangs: one text for each pod."""
     job = a_job("urgent", pods=2)
     pods = [
@@ -156,12 +156,12 @@ def test_each_pod_tells_of_its_own_victims() -> None:
     assert evidence_values(finding, "makes room") == ["team-b/holder-0", "team-b/holder-1"]
 
 
-def test_twin_for_which_nobody_goes() -> None:
+def test_twin_without_terminating_victims() -> None:
     unit = urgent(texts.GROUP_SHORT, texts.GPU_SHORT_NO_VICTIMS, texts.POD_OF_GROUP, nominated="")
     assert first_code(unit) == "insufficient-resources"
 
 
-def test_a_pod_at_the_gate_of_135_preempts_nobody() -> None:
+def test_a_gated_pod_on_kubernetes_135_preempts_no_pods() -> None:
     job = a_job("train", group_name="ring")
     timeout = a_pod("train-0", of=job, group="ring", text=texts.PERMIT_TIMEOUT, nominated_node="n0")
     short = a_pod("train-1", of=job, group="ring", text=texts.GPU_SHORT_NO_VICTIMS)
@@ -171,7 +171,7 @@ def test_a_pod_at_the_gate_of_135_preempts_nobody() -> None:
     assert evaluate("preempting", unit_of(job, a_group("ring", quorum=2), timeout, victims)) is None
 
 
-def test_pods_that_never_preempt_take_nobody_away() -> None:
+def test_pods_that_never_preempt_have_no_victims() -> None:
     """A nominated node is then no preemption, because other components also nominate nodes."""
     job = a_job("urgent", pods=1)
     pod = a_pod("urgent-0", of=job, text=texts.GPU_SHORT, nominated_node="n0", preempts=False)
@@ -179,7 +179,7 @@ def test_pods_that_never_preempt_take_nobody_away() -> None:
 
 
 @pytest.mark.parametrize("preempts", [True, False])
-def test_neither_does_a_group_of_that_policy(preempts: bool) -> None:
+def test_groups_that_never_preempt_have_no_victims(preempts: bool) -> None:
     unit = urgent(GROUP_136, texts.GPU_SHORT)
     assert unit.group is not None
     unit = replace(unit, group=replace(unit.group, preempts=preempts))

@@ -16,7 +16,7 @@ def erring(message: str, priority: int | None = 1000) -> Unit:
     return unit_of(job, group, *pods)
 
 
-def test_both_numbers() -> None:
+def test_both_priorities_are_shown() -> None:
     finding = require_finding("priority-mismatch", erring(texts.PRIORITIES))
     assert finding.health is Health.BLOCKED
     assert values_in(finding.message) == "1000 2 0"
@@ -24,14 +24,14 @@ def test_both_numbers() -> None:
     assert first_code(erring(texts.PRIORITIES)) == "priority-mismatch"
 
 
-def test_the_text_alone() -> None:
+def test_the_scheduler_text_alone_is_enough() -> None:
     assert (
         require_finding("priority-mismatch", erring(texts.PRIORITIES, priority=None)).code
         == "priority-mismatch"
     )
 
 
-def test_another_error() -> None:
+def test_other_errors_are_no_priority_mismatch() -> None:
     assert evaluate("priority-mismatch", erring(texts.CLAIM_HIDDEN)) is None
     assert first_code(erring(texts.CLAIM_HIDDEN)) == "scheduler-error"
 
@@ -43,7 +43,7 @@ def test_different_numbers_without_the_scheduler_saying_so() -> None:
     assert first_code(unit_of(job, group, *pods)) == "unschedulable"
 
 
-def test_none_of_these_can_be_changed_in_place() -> None:
+def test_mismatched_priorities_cannot_be_changed_in_place() -> None:
     assert require_finding("priority-mismatch", erring(texts.PRIORITIES)).advice_texts == (
         "Give all pods a priorityClassName of value 1000, that of group ring, or group and pods "
         "another one together (needs re-creating).",

@@ -42,7 +42,7 @@ def test_a_queue_holds_it() -> None:
 
 
 @pytest.mark.parametrize("queue", ["gpu-lq", ""])
-def test_a_queue_holds_it_whatever_its_label_says(queue: str) -> None:
+def test_an_entry_holds_the_job_for_any_queue_label(queue: str) -> None:
     """Kueue with `manageJobsWithoutQueueName` makes a Workload for what names no queue."""
     jobset = a_jobset(suspended=True)
     jobs = child_jobs(jobset, suspended=True)
@@ -64,7 +64,7 @@ def test_pods_of_an_evicted_gang_still_leave() -> None:
     assert finding.message == ("Queue gpu-lq has not admitted it yet. 1 pod still terminates.")
 
 
-def test_without_a_queue_it_is_suspended_by_hand() -> None:
+def test_a_suspended_job_without_a_queue_was_suspended_by_hand() -> None:
     assert first_gang_code(facts_of(a_jobset(suspended=True))) == "suspended"
 
 
@@ -73,7 +73,7 @@ def test_admitted_with_every_job_held_is_suspended() -> None:
     assert first_gang_code(facts_of(jobset, *child_jobs(jobset, suspended=True))) == "suspended"
 
 
-def test_admitted() -> None:
+def test_an_admitted_jobset_is_not_evaluated() -> None:
     assert evaluate_gang("queue-evaluating", facts_of(a_jobset(queue="gpu-lq"))) is None
 
 
@@ -98,7 +98,7 @@ def test_admitted_and_not_resumed_yet() -> None:
     assert suspended_job(entry).message == message
 
 
-def test_an_entry_that_is_over_or_of_another_admits_nothing() -> None:
+def test_finished_and_foreign_entries_admit_no_gang() -> None:
     over = an_entry(JOB, admitted=True, conditions=(a_condition("Finished", since=ago(60)),))
     other = an_entry(a_job("other"), admitted=True)
     message = "Queue lq has not admitted it yet: Kueue has created no Workload for it."
@@ -107,7 +107,7 @@ def test_an_entry_that_is_over_or_of_another_admits_nothing() -> None:
     assert suspended_job(own, visibility="served").message == "Queue lq has not admitted it yet."
 
 
-def test_kueue_has_made_no_workload_for_it() -> None:
+def test_kueue_has_not_created_a_workload() -> None:
     """A running Kueue makes one at once, so after two minutes Kueue does not run."""
     young = suspended_job(visibility="served", created_at=ago(119))
     assert (
@@ -129,7 +129,7 @@ def test_kueue_has_made_no_workload_for_it() -> None:
     assert Evidence("Workload", "none", JOB.meta.ref) in late.evidence
 
 
-def test_the_two_minutes_begin_when_a_workload_could_have_been_made() -> None:
+def test_the_two_minutes_start_when_a_workload_could_exist() -> None:
     """Made long ago: it was suspended later, or its last Workload went later."""
     suspended = a_condition("Suspended", since=ago(100))
     assert suspended_job(visibility="served", conditions=(suspended,)).recheck_at == ago(-20)
@@ -139,7 +139,7 @@ def test_the_two_minutes_begin_when_a_workload_could_have_been_made() -> None:
     assert suspended_job(over, visibility="served").recheck_at == ago(-40)
 
 
-def test_what_another_object_made_may_be_admitted_with_that() -> None:
+def test_objects_of_an_owner_are_admitted_with_it() -> None:
     """A TrainJob is what Kueue admits, and its JobSet has no Workload (jobset-kueue.md §3.2)."""
     above = Controller("trainer.kubeflow.org", "TrainJob", "nightly", "uid-nightly")
     finding = suspended_job(visibility="served", of=above)
@@ -149,7 +149,7 @@ def test_what_another_object_made_may_be_admitted_with_that() -> None:
     assert finding.recheck_at is None
 
 
-def test_a_workload_that_has_no_condition_waits_its_turn_or_is_not_looked_at() -> None:
+def test_a_workload_without_conditions_is_pending_or_ignored() -> None:
     """Kueue writes no condition while others come first in a strict queue, so this proves nothing (§3.3)."""
     young = suspended_job(an_entry(JOB, queue="lq", conditions=(), created_at=ago(119)))
     assert young.message == "Queue lq has not admitted it yet."
@@ -164,7 +164,7 @@ def test_a_workload_that_has_no_condition_waits_its_turn_or_is_not_looked_at() -
     assert reported.message == "Queue lq has not admitted it yet."
 
 
-def test_nobody_is_there_who_admits() -> None:
+def test_no_admission_controller_is_running() -> None:
     """Stored entries of an API that is no longer served admit no owner."""
     for left in ((), (an_entry(JOB, queue="lq", admitted=True),)):
         finding = suspended_job(*left, visibility="not-served", health=Health.BLOCKED)
@@ -177,14 +177,14 @@ def test_nobody_is_there_who_admits() -> None:
         )
 
 
-def test_a_resume_that_somebody_would_undo_is_not_advised() -> None:
+def test_a_resume_that_a_controller_would_revert_is_not_advised() -> None:
     above = Controller("example.com", "Pipeline", "nightly", "uid-nightly")
     for fields in ({"of": above}, {"managed_by": "kueue.x-k8s.io/multikueue"}):
         finding = suspended_job(visibility="not-served", health=Health.BLOCKED, **fields)
         assert [text.partition(" ")[0] for text in finding.advice_texts] == ["Install"]
 
 
-def test_what_could_not_be_looked_at_is_not_called_absent() -> None:
+def test_unobserved_workloads_are_not_called_absent() -> None:
     finding = suspended_job(visibility="", health=Health.UNKNOWN)
     assert finding.message == (
         "Job train names queue lq, but its admission is unknown: the Workloads of Kueue "
@@ -217,7 +217,7 @@ def test_all_jobs_wait_in_queues_of_their_own() -> None:
     assert verdict.finding.advice_texts == ()
 
 
-def test_one_job_waits_in_a_queue_of_its_own_and_the_other_runs() -> None:
+def test_a_queued_job_waits_while_another_runs() -> None:
     first, second = child_jobs(RUN)
     verdict = assess(facts_of(RUN, first, *queued(second), *pods_of(first, 2, on="n0")))
     assert (verdict.finding.code, verdict.finding.health) == ("queue-evaluating", Health.WAITING)
@@ -225,7 +225,7 @@ def test_one_job_waits_in_a_queue_of_its_own_and_the_other_runs() -> None:
     assert "job-suspended" not in [finding.code for finding in verdict.findings]
 
 
-def test_one_waits_in_a_queue_and_another_is_held() -> None:
+def test_a_queued_job_waits_while_another_is_held() -> None:
     """The held one is suspended on purpose: no queue lets it run, also when that admits it."""
     first, second = child_jobs(RUN)
     held, entry = queued(second)
@@ -242,7 +242,7 @@ def test_one_waits_in_a_queue_and_another_is_held() -> None:
     )
 
 
-def test_many_jobs_in_queues_are_one_finding() -> None:
+def test_queued_jobs_share_a_finding() -> None:
     jobset = a_jobset("run", a_role("workers", jobs=6))
     objects = [obj for job in child_jobs(jobset) for obj in queued(job)]
     verdict = assess(facts_of(jobset, *objects))
@@ -251,7 +251,7 @@ def test_many_jobs_in_queues_are_one_finding() -> None:
     ]
 
 
-def test_jobs_of_several_queues_are_told_together() -> None:
+def test_jobs_of_several_queues_are_reported_together() -> None:
     first, two = child_jobs(RUN)
     young = replace(two.meta, created_at=ago(60))
     second = replace(two, suspended=True, queue="b", meta=young)
@@ -264,7 +264,7 @@ def test_jobs_of_several_queues_are_told_together() -> None:
     )
 
 
-def test_one_job_without_a_workload_blocks_those_that_wait_with_it() -> None:
+def test_a_job_without_a_workload_blocks_its_queued_siblings() -> None:
     first, two = child_jobs(RUN)
     second = replace(two, suspended=True, queue="b")
     verdict = assess(facts_of(RUN, *queued(first, queue="a"), second, queue_visibility="served"))
@@ -275,7 +275,7 @@ def test_one_job_without_a_workload_blocks_those_that_wait_with_it() -> None:
     ]
 
 
-def test_jobs_with_their_own_due_times_are_looked_at_again_at_the_first() -> None:
+def test_jobs_with_due_times_are_reassessed_at_the_earliest() -> None:
     first, second = (
         replace(job, suspended=True, queue="b", meta=replace(job.meta, created_at=ago(age)))
         for job, age in zip(child_jobs(RUN), (30, 50), strict=True)
@@ -283,7 +283,7 @@ def test_jobs_with_their_own_due_times_are_looked_at_again_at_the_first() -> Non
     assert assess(facts_of(RUN, first, second, queue_visibility="served")).recheck_at == ago(-70)
 
 
-def test_a_job_with_a_queue_label_that_nobody_can_look_after() -> None:
+def test_a_queue_label_without_a_responsible_controller() -> None:
     first, two = child_jobs(RUN)
     second = replace(two, suspended=True, queue="b")
     verdict = assess(facts_of(RUN, first, second, *pods_of(first, 2, on="n0"), queue_visibility=""))
@@ -291,7 +291,7 @@ def test_a_job_with_a_queue_label_that_nobody_can_look_after() -> None:
     assert values_in(verdict.finding.message) == "run-workers-1"
 
 
-def test_what_no_queue_can_hold_was_suspended_by_somebody() -> None:
+def test_jobs_no_queue_can_hold_were_suspended_by_a_user() -> None:
     """Without Kueue the JobSet controller resumes its Jobs: a label keeps none suspended."""
     first, two = child_jobs(RUN)
     second = replace(two, suspended=True, queue="b")

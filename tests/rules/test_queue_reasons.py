@@ -107,7 +107,7 @@ def test_every_code_of_a_queue_has_its_sentence() -> None:
 
 
 @pytest.mark.parametrize("code", SENTENCES)
-def test_of_an_owner(code: str) -> None:
+def test_queue_reasons_of_an_owner(code: str) -> None:
     health, beginning, cause = SENTENCES[code]
     entry = an_entry(QUEUED, message=a_message(code, cause, advice="Do this."))
     facts = facts_of(QUEUED, entry)
@@ -121,7 +121,7 @@ def test_of_an_owner(code: str) -> None:
 
 
 @pytest.mark.parametrize("code", SENTENCES)
-def test_of_one_job_of_two_that_has_an_entry_of_its_own(code: str) -> None:
+def test_queue_reasons_of_a_job_with_its_own_entry(code: str) -> None:
     health, beginning, cause = SENTENCES[code]
     first, second = child_jobs(RUN)
     verdict = assess(
@@ -131,7 +131,7 @@ def test_of_one_job_of_two_that_has_an_entry_of_its_own(code: str) -> None:
     assert verdict.finding.message == f"{beginning.format('Job run-workers-1')}: {cause}."
 
 
-def test_the_cause_is_told_of_the_whole_gang() -> None:
+def test_the_cause_applies_to_the_whole_gang() -> None:
     verdict = assess(
         facts_of(QUEUED, an_entry(QUEUED, message=a_message("waiting-for-quota", CAUSE)))
     )
@@ -141,7 +141,7 @@ def test_the_cause_is_told_of_the_whole_gang() -> None:
     assert verdict.finding.title == "Waits for quota"
 
 
-def test_pods_of_one_that_was_preempted_still_leave() -> None:
+def test_pods_of_a_preempted_gang_are_terminating() -> None:
     leaving = a_pod("run-workers-0-0", on="n0", deleting_since=ago(3))
     taker = ObjectRef("jobset.x-k8s.io", "JobSet", "team-b", "big", "uid-of-big")
     message = a_message("preempted", taker=taker.uid)
@@ -156,7 +156,7 @@ def test_pods_of_one_that_was_preempted_still_leave() -> None:
     assert Evidence("preempted by JobSet", "team-b/big", taker) in finding.evidence
 
 
-def test_many_jobs_that_wait_for_the_same_are_one_finding() -> None:
+def test_jobs_with_the_same_cause_share_a_finding() -> None:
     jobset = a_jobset("run", a_role("workers", jobs=6))
     objects = [obj for job in child_jobs(jobset) for obj in queued(job, "waiting-for-quota", CAUSE)]
     assert [finding.message for finding in assess(facts_of(jobset, *objects)).findings] == [
@@ -164,7 +164,7 @@ def test_many_jobs_that_wait_for_the_same_are_one_finding() -> None:
     ]
 
 
-def test_jobs_that_wait_for_different_things() -> None:
+def test_jobs_with_different_causes() -> None:
     first, second = child_jobs(RUN)
     blocked, waits = queued(first, "exceeds-quota"), queued(second, "waiting-for-quota", queue="b")
     verdict = assess(facts_of(RUN, *blocked, *waits))
@@ -174,7 +174,7 @@ def test_jobs_that_wait_for_different_things() -> None:
     ]
 
 
-def test_one_that_says_why_and_one_that_says_nothing() -> None:
+def test_a_job_with_a_cause_and_a_job_without() -> None:
     first, second = child_jobs(RUN)
     silent = replace(second, suspended=True), an_entry(second, queue="b")
     verdict = assess(facts_of(RUN, *queued(first, "waiting-for-quota"), *silent))
@@ -185,7 +185,7 @@ def test_one_that_says_why_and_one_that_says_nothing() -> None:
     assert verdict.findings[1].message == "Queue b has not admitted Job run-workers-1 yet."
 
 
-def test_a_hold_goes_before_what_the_queue_says() -> None:
+def test_a_hold_precedes_the_queue_reason() -> None:
     first, second = child_jobs(RUN)
     held, entry = queued(second, "waiting-for-quota")
     verdict = assess(facts_of(RUN, first, held, entry, a_hold(held), *pods_of(first, 2, on="n0")))
@@ -197,19 +197,19 @@ def test_a_hold_goes_before_what_the_queue_says() -> None:
     [{"admitted": True}, {"active": False}],
     ids=["admitted", "deactivated"],
 )
-def test_what_is_not_waiting_has_no_word(entry: dict[str, Any]) -> None:
+def test_a_gang_that_does_not_wait_has_no_queue_reason(entry: dict[str, Any]) -> None:
     """A message that is left over from another state is never told."""
     facts = facts_of(QUEUED, an_entry(QUEUED, message=a_message("waiting-for-quota"), **entry))
     assert evaluate_gang("waiting-for-quota", facts) is None
 
 
-def test_what_runs_has_no_word() -> None:
+def test_a_running_gang_has_no_queue_reason() -> None:
     job = a_job("train", queue="gpu-lq")
     facts = facts_of(job, an_entry(job, message=a_message("waiting-for-quota")))
     assert evaluate_gang("waiting-for-quota", facts) is None
 
 
-def test_of_several_entries_what_can_never_be_is_told() -> None:
+def test_the_permanent_cause_of_several_entries_is_reported() -> None:
     job = a_job("train", suspended=True)
     entries = [
         an_entry(job, "a", message=a_message("waiting-for-quota")),
@@ -241,7 +241,7 @@ INACTIVE = "ClusterQueue gpu is inactive"
         (None, {"state": QueueState.STOPPED}, {}, INACTIVE, "Look."),
     ],
 )  # fmt: skip
-def test_a_queue_that_is_read_tells_stopped_from_inactive(
+def test_an_observed_queue_distinguishes_stopped_from_inactive(
     about: QueueName | None, queue: dict[str, Any], alias: dict[str, Any], cause: str, advice: str
 ) -> None:
     message = a_message("queue-stopped", INACTIVE, advice="Look.", about=about)
@@ -253,7 +253,7 @@ def test_a_queue_that_is_read_tells_stopped_from_inactive(
     assert finding.advice_texts == (advice,)
 
 
-def test_queues_that_share_in_a_circle_are_told_as_that() -> None:
+def test_cohort_cycles_are_reported() -> None:
     message = a_message("queue-stopped", INACTIVE, about=GPU)
     tree = QueueTree(
         [a_queue("gpu", cohort="a"), shared_quota("a", cohort="b"), shared_quota("b", cohort="a")]
@@ -264,7 +264,7 @@ def test_queues_that_share_in_a_circle_are_told_as_that() -> None:
     assert values_in(finding.message) == "gpu-lq"
 
 
-def test_only_a_queue_that_is_closed_is_looked_at() -> None:
+def test_only_closed_queues_are_checked() -> None:
     message = a_message("waiting-for-quota", about=GPU)
     tree = QueueTree([a_queue("gpu", state=QueueState.STOPPED)])
     finding = require_gang_finding(
@@ -273,7 +273,7 @@ def test_only_a_queue_that_is_closed_is_looked_at() -> None:
     assert finding.message == "Queue gpu-lq has not admitted it yet: it is so."
 
 
-def test_of_several_jobs_with_entries_it_is_said_how_many_are_admitted() -> None:
+def test_admitted_jobs_with_their_own_entries_are_counted() -> None:
     three = a_jobset("run", a_role("workers", jobs=3))
     first, second, third = child_jobs(three)
     remaining, entry = queued(third, "waiting-for-quota", CAUSE)
@@ -292,7 +292,7 @@ def test_of_several_jobs_with_entries_it_is_said_how_many_are_admitted() -> None
     }
 
 
-def test_with_one_entry_of_the_owner_its_jobs_have_no_standing_of_their_own() -> None:
+def test_jobs_of_an_owner_entry_have_no_position_of_their_own() -> None:
     jobs = [replace(job, suspended=True) for job in child_jobs(QUEUED)]
     verdict = assess(
         facts_of(QUEUED, *jobs, an_entry(QUEUED, message=a_message("waiting-for-quota")))
@@ -300,7 +300,7 @@ def test_with_one_entry_of_the_owner_its_jobs_have_no_standing_of_their_own() ->
     assert {job.queue_standing for job in verdict.jobs} == {""}
 
 
-def test_what_grows_while_it_runs_is_admitted_as_it_was() -> None:
+def test_a_growing_gang_keeps_its_admission() -> None:
     """A second Workload slice waits (`workload-slice-replacement-for`) while the first one runs."""
     running = an_entry(RUN, "slice-1", admitted=True, has_quota=True)
     larger = an_entry(RUN, "slice-2", replaces="slice-1", message=a_message("waiting-for-quota"))
@@ -315,7 +315,7 @@ def test_what_grows_while_it_runs_is_admitted_as_it_was() -> None:
     ("code", "health"),
     [("waiting-for-quota", Health.WAITING), ("exceeds-quota", Health.DEGRADED)],
 )
-def test_why_what_runs_may_not_grow(code: str, health: Health) -> None:
+def test_the_refused_growth_of_a_running_gang_is_explained(code: str, health: Health) -> None:
     """Its new pods carry a gate until its larger Workload is admitted; what runs goes on by the first one."""
     _, beginning, cause = SENTENCES[code]
     finding = assess(_grown(a_message(code, cause))).finding
@@ -327,11 +327,11 @@ def test_why_what_runs_may_not_grow(code: str, health: Health) -> None:
     ]
 
 
-def test_where_its_queue_says_nothing_of_that_the_gate_is_told() -> None:
+def test_the_gate_is_reported_if_the_queue_gives_no_cause() -> None:
     assert assess(_grown(None)).finding.code == "scheduling-gated"
 
 
-def test_what_may_not_grow_and_has_no_pod_for_that_runs() -> None:
+def test_a_gang_without_pods_for_its_refused_growth_runs() -> None:
     facts = _grown(a_message("waiting-for-quota", CAUSE), more=0)
     assert assess(facts).finding.code == "running"
 

@@ -50,7 +50,7 @@ def test_minimum_cannot_be_changed_in_136() -> None:
     assert finding.advice_texts == ("Give driver and workers a PodGroup each (needs re-creating).",)
 
 
-def test_nor_where_a_controller_owns_the_group() -> None:
+def test_a_group_owned_by_a_controller_is_no_deadlock() -> None:
     unit = deadlocked()
     assert unit.group is not None
     job = unit.jobs[0]
@@ -60,7 +60,7 @@ def test_nor_where_a_controller_owns_the_group() -> None:
     )
 
 
-def test_a_quorum_that_the_driver_reaches_alone() -> None:
+def test_a_driver_that_reaches_the_quorum_is_no_deadlock() -> None:
     assert evaluate("quorum-deadlock", deadlocked(quorum=1)) is None
     assert first_code(
         deadlocked(quorum=1, text="0/4 nodes are available: 4 Insufficient cpu.")

@@ -60,7 +60,7 @@ def test_members_that_succeeded_do_not_count() -> None:
     assert finding.advice_texts == ("Lower minCount of PodGroup ring to 2 (no restart).",)
 
 
-def test_it_goes_before_the_loss() -> None:
+def test_a_lost_quorum_precedes_lost_members() -> None:
     assert first_code(finishing()) == "quorum-lost"
     assert first_code(held()) == "quorum-lost"
 
@@ -92,20 +92,20 @@ def test_a_quorum_that_can_still_be_reached() -> None:
     assert evaluate("quorum-lost", held(quorum=4)) is None
 
 
-def test_nobody_waits() -> None:
+def test_a_gang_without_waiting_pods_keeps_its_quorum() -> None:
     unit = finishing()
     calm = replace(unit, pods=unit.pods[:3])
     assert evaluate("quorum-lost", calm) is None
 
 
-def test_nobody_has_finished() -> None:
+def test_a_gang_without_finished_pods_is_below_its_quorum() -> None:
     job = a_job("train", pods=4, group_name="ring")
     unit = unit_of(job, a_group("ring", quorum=4), *pods_of(job, 2))
     assert evaluate("quorum-lost", unit) is None
     assert first_code(unit) == "below-quorum"
 
 
-def test_other_schedulers_count_finished_members() -> None:
+def test_schedulers_of_other_apis_count_finished_members() -> None:
     unit = finishing()
     assert unit.group is not None
     ref = replace(unit.group.meta.ref, group="scheduling.volcano.sh")
@@ -143,7 +143,7 @@ def test_the_quorum_of_a_job_is_lowered_in_its_spec(derived: bool) -> None:
     )
 
 
-def test_a_job_that_asks_for_more_pods_asks_for_a_larger_quorum() -> None:
+def test_a_larger_job_requests_a_larger_quorum() -> None:
     """The quorum of a Job that states none is its parallelism: one pod more needs one more."""
     derived = resumed(GangRequest("gang", 4, derived=True))
     stated = resumed(GangRequest("gang", 4))

@@ -27,7 +27,7 @@ def codes(verdict: Verdict) -> list[str]:
     return [finding.code for finding in verdict.findings]
 
 
-def test_it_may_start_with_fewer_and_is_told_beside_what_it_does() -> None:
+def test_a_smaller_quorum_is_reported_next_to_the_main_reason() -> None:
     verdict = judged(2, 3)
     assert codes(verdict) == ["running", "quorum-mismatch"]
     aside = verdict.findings[1]
@@ -36,9 +36,9 @@ def test_it_may_start_with_fewer_and_is_told_beside_what_it_does() -> None:
     assert codes(judged(2, 3, ready=2))[1:] == ["quorum-mismatch"]
 
 
-def test_a_quorum_of_all_is_what_was_asked_for() -> None:
+def test_a_quorum_of_all_pods_matches_the_request() -> None:
     assert codes(judged(3, 3)) == ["running"]
 
 
-def test_where_nobody_asks_a_lower_quorum_is_meant() -> None:
+def test_a_lower_quorum_without_a_request_is_intended() -> None:
     assert codes(judged(2, None)) == ["running"]

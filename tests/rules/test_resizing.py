@@ -48,10 +48,10 @@ def test_leaving_is_not_growing() -> None:
     assert first_code(growing(leaving)) == "below-size"
 
 
-def test_full_size() -> None:
+def test_a_gang_at_full_size_runs() -> None:
     assert first_code(growing(a_pod("train-2", group="ring", on="n1"))) == "running"
 
 
-def test_without_a_quorum_only_all_is_enough() -> None:
+def test_a_gang_without_a_quorum_needs_all_pods() -> None:
     assert evaluate("resizing", growing(quorum=None)) is None
     assert first_code(growing(quorum=None)) == "starting"

@@ -35,7 +35,7 @@ def restarted(ready: int = 0, **jobset: Any) -> Unit:
     return unit_of(objects, job, *pods)
 
 
-def test_a_jobset() -> None:
+def test_a_jobset_restarts() -> None:
     finding = require_finding("restarting", restarted())
     assert finding.health is Health.DEGRADED
     assert finding.message == "Restart 1 of 3: 0 of 2 pods are ready."
@@ -47,11 +47,11 @@ def test_over_as_soon_as_all_are_ready() -> None:
     assert first_code(restarted(ready=2)) == "running"
 
 
-def test_before_jobset_012_only_the_count_is_there() -> None:
+def test_jobsets_before_012_only_have_the_restart_count() -> None:
     assert first_code(restarted(ready=1, restarting=False)) == "restarting"
 
 
-def test_jobset_012_says_when_it_is_over() -> None:
+def test_jobset_012_reports_the_end_of_a_restart() -> None:
     over = a_condition("RestartingJobSet", "False", reason="JobsReady")
     unit = restarted(ready=1, restarting=False, conditions=(over,))
     assert evaluate("restarting", unit) is None
@@ -76,7 +76,7 @@ def test_no_restart_counts() -> None:
 
 
 @pytest.mark.parametrize(("counted", "text"), [(2, "Restart 2 of 3"), (1, "Restart 2")])
-def test_one_job_of_a_jobset(counted: int, text: str) -> None:
+def test_a_single_job_of_a_jobset_restarts(counted: int, text: str) -> None:
     """RestartJobAndIgnoreMaxRestarts: the sentence has no limit for restarts that do not count."""
     jobset = a_jobset(
         "run",
@@ -121,14 +121,14 @@ def test_an_old_retry_of_a_job_that_was_whole_since() -> None:
     assert first_code(unit) == "lost-members"
 
 
-def test_a_replacement_without_room_is_judged_at_placement() -> None:
+def test_a_replacement_that_does_not_fit_is_judged_at_placement() -> None:
     job = a_job("train", retries=1)
     pods = [a_pod(f"train-{n}", of=job, text=texts.GPU_SHORT) for n in (0, 1)]
     assert evaluate("restarting", unit_of(job, *pods)) is None
     assert first_code(unit_of(job, *pods)) == "unschedulable"
 
 
-def test_a_crash_loop_is_nearer_to_the_cause() -> None:
+def test_a_crash_loop_is_the_closer_cause() -> None:
     job = a_job("train", retries=1)
     loop = a_container(running=False, state="waiting", reason="CrashLoopBackOff", restarts=4)
     pods = [a_pod(f"train-{n}", of=job, on="n0", ready=False, containers=(loop,)) for n in (0, 1)]
@@ -150,7 +150,7 @@ def test_a_member_that_leaves_above_the_quorum() -> None:
     assert first_code(unit_of(job, group, *pods, memory=UnitMemory())) == "restarting"
 
 
-def test_a_refused_job_beside_members_that_are_tried_first_now() -> None:
+def test_a_refused_job_next_to_members_on_their_first_attempt() -> None:
     """The quorum exists, so the refusal is not the reason. The scheduler has not tried the new pod yet."""
     objects = a_jobset(
         "run",

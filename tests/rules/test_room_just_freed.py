@@ -64,7 +64,7 @@ def of_two_shapes(room: ClusterCapacity | None = None) -> Unit:
 @pytest.mark.parametrize("seconds", [None, 0, 29])
 @pytest.mark.parametrize("unit", [two_of_four(), of_two_shapes()], ids=["equal", "mixed"])
 def test_the_scheduler_is_given_the_time_to_try_again(unit: Unit, seconds: float | None) -> None:
-    fresh = seen_before(unit) if seconds is None else fitting_for(unit, seconds)
+    fresh = unfit_before(unit) if seconds is None else fitting_for(unit, seconds)
     finding = require_finding("insufficient-resources", fresh)
     assert first_code(fresh) == "insufficient-resources"
     assert finding.health is Health.WAITING
@@ -77,7 +77,7 @@ def test_the_scheduler_is_given_the_time_to_try_again(unit: Unit, seconds: float
     assert retry_due(fresh) == NOW + timedelta(seconds=30 - (seconds or 0))
 
 
-def seen_before(unit: Unit) -> Unit:
+def unfit_before(unit: Unit) -> Unit:
     """The unit, of which is remembered that it did not fit."""
     return replace(unit, memory=UnitMemory(created_since=ago(600)))
 
@@ -90,7 +90,7 @@ def test_an_old_refusal_at_first_sight_is_believed() -> None:
     assert first_code(refused_again(unit, 5)) == "insufficient-resources"
 
 
-def test_after_that_the_scheduler_may_miss_it() -> None:
+def test_the_scheduler_may_miss_a_placement_later() -> None:
     """It may also be slow. The sentence does not claim an attempt, because none was observed."""
     equal, several = fitting_for(two_of_four(), 30), fitting_for(of_two_shapes(), 30)
     assert first_code(equal) == "unschedulable"
@@ -137,7 +137,7 @@ def test_a_refusal_since_then_needs_no_patience() -> None:
 
 
 @pytest.mark.parametrize(("reporter", "code"), [("", "fragmented"), ("karpenter", "")])
-def test_an_event_tells_of_a_refusal_as_well(reporter: str, code: str) -> None:
+def test_an_event_is_evidence_of_a_refusal(reporter: str, code: str) -> None:
     """The condition keeps its time while it stays False; Karpenter's event is no attempt."""
     unit = fitting_for(of_two_shapes(), 10)
     pod = unit.pods[0]
@@ -149,7 +149,7 @@ def test_an_event_tells_of_a_refusal_as_well(reporter: str, code: str) -> None:
     assert first_code(with_placement(replace(unit, events=(of_old,)))) == "insufficient-resources"
 
 
-def test_what_the_scheduler_said_of_nodes_keeps_its_code_and_not_its_sentence() -> None:
+def test_node_causes_of_the_scheduler_keep_their_code_only() -> None:
     text = "0/2 nodes are available: 2 node(s) didn't match pod anti-affinity rules."
     unit = gang(2, pod_requests(4), capacity_of(*TWO), text=text)
     finding = require_finding("pod-anti-affinity", fitting_for(unit, 1))
@@ -164,7 +164,7 @@ def test_what_the_scheduler_said_of_nodes_keeps_its_code_and_not_its_sentence() 
     )
 
 
-def test_of_a_gang_that_is_partly_placed() -> None:
+def test_a_partly_placed_gang_fits_now() -> None:
     unit = fitting_for(
         ungrouped_gang(2, pod_requests(4), capacity_of(*TWO, node("n2", used=4)), on=("n2",)), 1
     )
@@ -200,7 +200,7 @@ FULL = capacity_of(*(node(f"n{index}", used=4) for index in range(2)))
 FREE = capacity_of(*TWO)
 
 
-def test_it_is_remembered_since_when_it_fits() -> None:
+def test_the_time_since_when_a_gang_fits_is_remembered() -> None:
     full = look(FULL)
     assert (full.finding.code, full.memory["train"].fits_since) == ("insufficient-resources", None)
     freed = look(FREE, full.memory, later=100)
@@ -216,14 +216,14 @@ def test_it_is_remembered_since_when_it_fits() -> None:
     assert look(FULL, still.memory, later=125).memory["train"].fits_since is None
 
 
-def test_nodes_that_cannot_be_seen_for_a_while_change_nothing() -> None:
+def test_temporarily_unobserved_nodes_change_nothing() -> None:
     freed = look(FREE, look(FULL, later=-10).memory)
     hidden = look(ClusterCapacity(why="nodes: not read yet"), freed.memory, later=40)
     assert hidden.memory["train"].fits_since == NOW
     assert look(FREE, hidden.memory, later=50).finding.code == "unschedulable"
 
 
-def test_a_gang_that_was_not_refused_is_not_looked_at_again_for_this() -> None:
+def test_a_gang_without_a_refusal_needs_no_reassessment() -> None:
     job = a_job("train", pods=1)
     pod = a_pod("train-0", of=job, requests=requests(gpu="4"), created_at=ago(3))
     verdict = assess(facts_of(job, pod, room=FREE))

@@ -28,7 +28,7 @@ def test_all_are_ready() -> None:
     assert first_code(unit) == "running"
 
 
-def test_one_pod() -> None:
+def test_a_single_pod_runs() -> None:
     job = a_job("train", pods=1)
     assert (
         require_finding("running", unit_of(job, a_pod(of=job, on="n0"))).message
@@ -36,7 +36,7 @@ def test_one_pod() -> None:
     )
 
 
-def test_some_are_done() -> None:
+def test_finished_pods_are_counted_separately() -> None:
     job = a_job("train", pods=3)
     done = a_pod("done", of=job, on="n0", phase="Succeeded", ready=None)
     unit = unit_of(job, done, *pods_of(job, 2, on="n0"))
@@ -62,7 +62,7 @@ def test_a_pod_on_its_way_out_is_not_ready() -> None:
     assert evaluate("running", unit) is None
 
 
-def test_a_true_condition_alone_is_not_running() -> None:
+def test_a_true_condition_without_ready_pods_is_not_running() -> None:
     """PodGroupInitiallyScheduled is terminal in 1.37, so it does not show the present state."""
     job = a_job("train", group_name="ring")
     unit = unit_of(job, a_group("ring", quorum=2, placed=placed()))
@@ -70,7 +70,7 @@ def test_a_true_condition_alone_is_not_running() -> None:
     assert first_code(unit) == "pods-not-created"
 
 
-def test_nothing_wanted_is_not_running() -> None:
+def test_a_gang_of_size_zero_is_not_running() -> None:
     jobset = a_jobset("run")
     (job,) = child_jobs(jobset)
     held = unit_of(jobset, replace(job, suspended=True))

@@ -26,8 +26,8 @@ def erring(
     reported = placed("False", text, "SchedulerError") if of_group else None
     group = a_group("ring", quorum=quorum, placed=reported)
     scheduled = None if of_group else ERROR
-    one = a_pod("train-0", of=job, group="ring", scheduled=scheduled)
-    return unit_of(job, group, one, a_pod("train-1", of=job, group="ring", **second))
+    item = a_pod("train-0", of=job, group="ring", scheduled=scheduled)
+    return unit_of(job, group, item, a_pod("train-1", of=job, group="ring", **second))
 
 
 def test_the_error_is_quoted() -> None:
@@ -38,13 +38,13 @@ def test_the_error_is_quoted() -> None:
     assert first_code(erring()) == "scheduler-error"
 
 
-def test_said_of_the_group() -> None:
+def test_a_group_condition_is_quoted() -> None:
     assert require_finding("scheduler-error", erring(of_group=True)).evidence[0].value == (
         texts.MIXED_SCHEDULERS
     )
 
 
-def test_no_room_is_no_error() -> None:
+def test_a_shortage_is_no_scheduler_error() -> None:
     job = a_job("train")
     unit = unit_of(job, *[a_pod(f"train-{n}", of=job, text=texts.GPU_SHORT) for n in (0, 1)])
     assert evaluate("scheduler-error", unit) is None
@@ -57,7 +57,7 @@ def test_a_gang_at_its_quorum_is_below_its_size() -> None:
     assert first_code(unit) == "below-size"
 
 
-def test_only_where_the_text_leaves_no_doubt() -> None:
+def test_only_unambiguous_texts_are_scheduler_errors() -> None:
     (look,) = require_finding("scheduler-error", erring()).advice
     assert (look.kind, look.command) == (AdviceKind.LOOK, ())
     assert "scheduler default-scheduler about pod train-0" in look.text

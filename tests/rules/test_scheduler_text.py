@@ -54,7 +54,7 @@ from tests.rules.evaluation import unit_of
         ("", ""),
     ],
 )
-def test_what_says_nothing_is_left_out(raw: str, left: str) -> None:
+def test_empty_messages_are_dropped(raw: str, left: str) -> None:
     assert clean(raw) == left
 
 

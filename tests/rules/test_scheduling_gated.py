@@ -16,9 +16,9 @@ SAID = a_condition(
 
 def gated(*gates: str, quorum: int = 2, **free: Any) -> Unit:
     job = a_job("train", group_name="ring")
-    one = a_pod("train-0", of=job, group="ring", gates=gates, scheduled=SAID)
+    item = a_pod("train-0", of=job, group="ring", gates=gates, scheduled=SAID)
     return unit_of(
-        job, a_group("ring", quorum=quorum), one, a_pod("train-1", of=job, group="ring", **free)
+        job, a_group("ring", quorum=quorum), item, a_pod("train-1", of=job, group="ring", **free)
     )
 
 
@@ -31,14 +31,14 @@ def test_gates_are_named() -> None:
     assert first_code(unit) == "scheduling-gated"
 
 
-def test_one_gate_of_two_pods() -> None:
+def test_a_gate_of_one_pod_of_two() -> None:
     unit = gated("example.com/gate", gates=("example.com/gate",), scheduled=SAID)
     assert require_finding("scheduling-gated", unit).message == (
         "2 of 2 pods wait for scheduling gate example.com/gate."
     )
 
 
-def test_who_removes_the_gate() -> None:
+def test_the_controller_of_the_gate_is_named() -> None:
     (advice,) = require_finding("scheduling-gated", gated("example.com/data-ready")).advice_texts
     assert advice == (
         "Check the controller of example.com: it removes the gate, the scheduler never does."
@@ -47,7 +47,7 @@ def test_who_removes_the_gate() -> None:
     assert advice.startswith("Check the controller that set the gate: ")
 
 
-def test_no_gates() -> None:
+def test_an_ungated_gang_is_unschedulable() -> None:
     unit = gated(text=texts.GPU_SHORT)
     assert evaluate("scheduling-gated", unit) is None
     assert first_code(unit) == "unschedulable"
@@ -59,12 +59,12 @@ def test_a_gang_at_its_quorum() -> None:
     assert first_code(unit) == "resizing"
 
 
-def test_pod_by_pod_a_refused_pod_is_nearer_to_the_cause() -> None:
+def test_a_refused_pod_is_the_closer_cause_without_a_group() -> None:
     """One pod is gated, and two others are refused permanently, so the gate is not the cause."""
     job = a_job("train", pods=3)
     gate = a_pod("train-0", of=job, gates=("example.com/gate",), scheduled=SAID)
-    others = [a_pod(f"train-{n}", of=job, text=texts.GPU_SHORT) for n in (1, 2)]
-    unit = unit_of(job, gate, *others)
+    rest = [a_pod(f"train-{n}", of=job, text=texts.GPU_SHORT) for n in (1, 2)]
+    unit = unit_of(job, gate, *rest)
     assert evaluate("scheduling-gated", unit) is None
     assert first_code(unit) == "unschedulable"
     assert require_finding("unschedulable", unit).message.startswith(
@@ -77,9 +77,9 @@ def test_pod_by_pod_a_refused_pod_is_nearer_to_the_cause() -> None:
 def admitted(gate: str, seconds_ago: float, **entry: Any) -> Unit:
     """A pod with that gate, whose owner was admitted at that time."""
     job = a_job("train", pods=1, queue="lq")
-    one = a_pod("train-0", of=job, gates=(gate,), scheduled=SAID, created_at=ago(3600))
+    item = a_pod("train-0", of=job, gates=(gate,), scheduled=SAID, created_at=ago(3600))
     defaults = {"admitted": True, "admitted_at": ago(seconds_ago), **entry}
-    return unit_of(job, one, an_entry(job, queue="lq", **defaults))
+    return unit_of(job, item, an_entry(job, queue="lq", **defaults))
 
 
 def test_a_queue_that_admitted_its_pods_and_does_not_let_them_go() -> None:
@@ -95,10 +95,10 @@ def test_gates_that_a_queue_may_still_remove_or_has_not_set() -> None:
     young = require_finding("scheduling-gated", admitted("kueue.x-k8s.io/admission", 60))
     assert (young.health, young.recheck_at) == (Health.WAITING, ago(-60))
     waits = admitted("kueue.x-k8s.io/admission", 0, admitted=False, admitted_at=None)
-    others = admitted("example.com/gate", 2400)
+    rest = admitted("example.com/gate", 2400)
     replaced = admitted("kueue.x-k8s.io/topology", 2400, failed_nodes=("n2",))
     job = a_job("train", pods=1, queue="lq")
     objects = a_pod("train-0", of=job, gates=("kueue.x-k8s.io/topology",), created_at=ago(30))
     entry = an_entry(job, queue="lq", admitted=True, admitted_at=ago(2400))
-    for unit in (waits, others, replaced, unit_of(job, objects, entry)):
+    for unit in (waits, rest, replaced, unit_of(job, objects, entry)):
         assert require_finding("scheduling-gated", unit).health is Health.WAITING

@@ -12,7 +12,7 @@ from tests.rules.evaluation import unit_of
 RULE = UnitRule("toy", Stage.RUN, "Toy", 1, lambda unit: None)
 
 
-def one_of_two() -> Unit:
+def first_job_of_two() -> Unit:
     objects = a_jobset("run", a_role("a", pods=2), a_role("b", pods=2), desired=4)
     first, second = child_jobs(objects)
     return unit_of(objects, first, second, jobs=(first,), name="run-a-0", noun="Job", desired=2)
@@ -33,5 +33,5 @@ def one_of_two() -> Unit:
         ("Pod run-a-0-1 of run-a-0 waits.", "Pod run-a-0-1 of run-a-0 waits."),
     ],
 )
-def test_the_name_stands_before_what_does_not_name_it(message: str, said: str) -> None:
-    assert unit_finding(RULE, one_of_two(), message).message == said
+def test_a_sentence_without_the_name_gets_it_as_a_prefix(message: str, said: str) -> None:
+    assert unit_finding(RULE, first_job_of_two(), message).message == said

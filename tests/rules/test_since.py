@@ -62,16 +62,16 @@ JOB = a_job("train", pods=3, created_at=ago(6 * DAY), active_pods=None)
         ([up("a", JOB, 9000), up("b", JOB, 7200), up("c", JOB, 8000)], ago(7200)),
         # One that is done ended before the last one became ready.
         ([up("a", JOB, 9000), up("b", JOB, 7200), done("c", JOB, 8000)], ago(7200)),
-        # One that is done may have become ready after the others: nobody knows.
+        # A finished pod may have become ready after the others, so the time is unknown.
         ([up("a", JOB, 9000), up("b", JOB, 7200), done("c", JOB, 60)], None),
         ([done("a", JOB, 90), done("b", JOB, 70), done("c", JOB, 80)], ago(70)),
     ],
 )
-def test_running_since_nobody_lacks(pods: list[Pod], since: datetime | None) -> None:
+def test_running_since_the_last_member_was_ready(pods: list[Pod], since: datetime | None) -> None:
     assert require_finding("running", unit_of(JOB, *pods)).since == since
 
 
-def test_running_is_not_known_where_a_pod_is_not_there_any_more() -> None:
+def test_running_time_is_unknown_if_a_pod_is_missing() -> None:
     job = replace(JOB, succeeded_pods=1)
     assert (
         require_finding("running", unit_of(job, up("a", job, 90), up("b", job, 80))).since is None
@@ -117,7 +117,7 @@ def test_waiting_since_the_scheduler_refused_the_first(code: str) -> None:
     assert require_finding(code, unit_of(JOB, *pods)).since == ago(700)
 
 
-def test_nobody_waits_for_longer_than_the_pods_that_wait_are_there() -> None:
+def test_waiting_time_is_at_most_the_age_of_the_waiting_pods() -> None:
     """The condition of a group stays False over a suspend (observed on 1.36.3)."""
     job = replace(JOB, group_name="ring")
     group = a_group("ring", quorum=2, placed=replace(placed("False"), since=ago(6 * DAY)))
@@ -146,7 +146,7 @@ def test_members_lost_since_too_few_are_left() -> None:
     assert require_finding("lost-members", unit_of(job, group, *ready, *rest)).since == ago(95)
 
 
-def test_restarting_since_the_jobset_says_it() -> None:
+def test_restarting_since_the_time_of_the_jobset() -> None:
     reported = (a_condition("RestartingJobSet", since=ago(45)),)
     jobset = a_jobset(
         "run", a_role("workers", pods=2), restarts=1, max_restarts=3, conditions=reported
@@ -156,7 +156,7 @@ def test_restarting_since_the_jobset_says_it() -> None:
     assert require_finding("restarting", unit).since == ago(45)
 
 
-def test_too_few_pods_since_the_first_was_made_if_none_was_ever_tried() -> None:
+def test_too_few_pods_since_the_first_creation_without_an_attempt() -> None:
     job = replace(JOB, group_name="ring")
     group = a_group("ring", quorum=3, created_at=ago(6 * DAY))
     pods = [a_pod("a", of=job, group="ring", created_at=ago(700)), a_pod("b", of=job, group="ring")]
@@ -165,7 +165,7 @@ def test_too_few_pods_since_the_first_was_made_if_none_was_ever_tried() -> None:
     assert require_finding("below-quorum", unit_of(job, group, pods[0], tried)).since is None
 
 
-def test_pods_not_made_since_their_job_is_there() -> None:
+def test_missing_pods_since_the_creation_of_their_job() -> None:
     job = a_job("train", created_at=ago(6 * DAY), active_pods=None)
     assert require_finding("pods-not-created", unit_of(job)).since == ago(6 * DAY)
     resumed = (a_condition("Suspended", "False", since=ago(3600)),)
@@ -184,7 +184,7 @@ def test_a_group_that_is_missing_since_its_pods_wait() -> None:
     assert require_finding("podgroup-missing", unit).since == ago(DAY)
 
 
-def test_an_image_that_was_never_there_since_the_pod_has_its_node() -> None:
+def test_an_image_that_was_never_pulled_since_the_binding() -> None:
     stuck = a_container(running=False, ready=False, state="waiting", reason="ImagePullBackOff")
     pod = down("a", JOB, DAY - 2, containers=(stuck,))
     assert require_finding("image-pull", unit_of(JOB, pod)).since == ago(DAY - 2)

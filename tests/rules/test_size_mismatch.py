@@ -18,7 +18,7 @@ def running(asked: RequestedSize | None, *, pods: int = 2) -> Unit:
     return unit_of(owner, job, *pods_of(job, pods, on="n0"))
 
 
-def test_fewer_than_asked_for() -> None:
+def test_a_gang_smaller_than_requested_is_degraded() -> None:
     unit = running(RequestedSize(3, FIELD))
     finding = require_finding("size-mismatch", unit)
     assert finding.health is Health.DEGRADED
@@ -26,7 +26,7 @@ def test_fewer_than_asked_for() -> None:
     assert first_code(unit) == "size-mismatch"
 
 
-def test_why_and_what_helps_where_it_is_known() -> None:
+def test_the_cause_and_the_remedy_are_shown_if_known() -> None:
     asked = RequestedSize(3, FIELD, "runtime plain labels no part as its trainer", ("Label it.",))
     finding = require_finding("size-mismatch", running(asked))
     assert finding.message.endswith("has 2.")
@@ -34,16 +34,16 @@ def test_why_and_what_helps_where_it_is_known() -> None:
     assert finding.advice_texts == ("Label it.",)
 
 
-def test_as_many_as_asked_for() -> None:
+def test_a_gang_of_the_requested_size_runs() -> None:
     unit = running(RequestedSize(2, FIELD))
     assert evaluate("size-mismatch", unit) is None
     assert first_code(unit) == "running"
 
 
-def test_nothing_else_says_a_size() -> None:
+def test_only_requested_sizes_are_compared() -> None:
     assert first_code(running(None)) == "running"
 
 
-def test_why_it_does_not_run_comes_first() -> None:
+def test_a_cause_of_waiting_precedes_the_size() -> None:
     owner = a_jobset("run", a_role("node", asked=RequestedSize(3, FIELD)))
     assert first_code(unit_of(owner, *child_jobs(owner))) == "pods-not-created"

@@ -53,7 +53,7 @@ def test_nodes_without_the_label_do_not_get_it_by_themselves() -> None:
     assert finding.health is Health.BLOCKED
 
 
-def test_twin_without_room_is_short() -> None:
+def test_twin_with_full_nodes_is_short() -> None:
     full = capacity_of(node("n0", used=4), node("n1"))
     assert (
         first_code(gang(2, pod_requests(4), full, needs=SPREAD, text=SAYS))
@@ -61,7 +61,7 @@ def test_twin_without_room_is_short() -> None:
     )
 
 
-def test_twin_of_which_the_scheduler_says_something_else() -> None:
+def test_twin_with_another_scheduler_message() -> None:
     text = "0/2 nodes are available: 2 node(s) didn't satisfy plugin(s) [Custom]."
     unit = gang(2, pod_requests(4), FREE, needs=SPREAD, text=text)
     assert first_code(unit) == "unschedulable"

@@ -66,7 +66,7 @@ def test_all_are_ready() -> None:
     assert first_code(coming_up(4, 0, 0)) == "running"
 
 
-def test_at_its_quorum_a_gang_resizes() -> None:
+def test_a_growing_gang_at_its_quorum_resizes() -> None:
     assert first_code(coming_up(5, 2, 1, quorum=4)) == "resizing"
 
 
@@ -78,7 +78,7 @@ def test_coming_back_from_a_restart_is_a_restart() -> None:
     assert first_code(unit) == "restarting"
 
 
-def test_resumed_gangs_start_anew() -> None:
+def test_resumed_gangs_start_over() -> None:
     """Their PodGroup is still True from before the suspend, their first pod is ready."""
     job = a_job("train", group_name="ring", resumed_at=ago(5))
     pods = [

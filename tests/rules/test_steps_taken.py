@@ -79,7 +79,7 @@ def test_a_group_that_was_missing_takes_its_pods(cluster: Cluster) -> None:
     return cluster.wait_pods(2, "Running")
 
 
-def test_a_group_that_goes_is_made_anew_while_its_job_is_suspended(cluster: Cluster) -> None:
+def test_a_terminating_group_is_recreated_while_its_job_is_suspended(cluster: Cluster) -> None:
     """`podgroup-terminating`."""
     if cluster.minor == V1_35:
         return  # it has no such objects
@@ -95,7 +95,7 @@ def test_a_group_that_goes_is_made_anew_while_its_job_is_suspended(cluster: Clus
     cluster.wait_pods(2, "Running")
 
 
-def test_a_job_asks_for_the_pods_that_the_quorum_lacks(cluster: Cluster) -> None:
+def test_a_job_requests_the_pods_missing_to_the_quorum(cluster: Cluster) -> None:
     """`below-quorum`: of a group that was brought along."""
     if cluster.minor == V1_35:
         return
@@ -113,7 +113,7 @@ def test_a_job_asks_for_the_pods_that_the_quorum_lacks(cluster: Cluster) -> None
     cluster.wait_pods(4, "Running")
 
 
-def test_a_lower_quorum_lets_the_pods_through_that_are_there(cluster: Cluster) -> None:
+def test_a_lower_quorum_admits_the_existing_pods(cluster: Cluster) -> None:
     """`below-quorum`: bare pods without a Job."""
     if (
         change_method(AdviceKind.QUORUM, ChangedObject.POD_GROUP, cluster.minor)
@@ -163,7 +163,7 @@ def test_a_raised_quota_of_workloads_lets_the_job_begin(cluster: Cluster) -> Non
         }
     )
     cluster.client.wait_for(
-        "v1", "ResourceQuota", "w", cluster.namespace, until=lambda found: found.get("status")
+        "v1", "ResourceQuota", "w", cluster.namespace, until=lambda result: result.get("status")
     )
     cluster.client.create(job("train", cluster.namespace, parallelism=2, gang=2))
     wait(

@@ -6,7 +6,7 @@ from tests.rules.evaluation import first_gang_code, require_gang_finding
 from tests.sentence_values import values_in
 
 
-def test_in_the_controllers_words() -> None:
+def test_the_controller_message_is_used() -> None:
     jobset = a_jobset(finish=succeeded("AllJobsCompleted", "jobset completed successfully"))
     finding = require_gang_finding("succeeded", facts_of(jobset))
     assert finding.health is Health.SUCCEEDED
@@ -14,7 +14,7 @@ def test_in_the_controllers_words() -> None:
     assert finding.since == ago(60)
 
 
-def test_without_words() -> None:
+def test_a_success_without_a_message() -> None:
     finding = require_gang_finding("succeeded", facts_of(a_job(finish=succeeded("", ""))))
     assert finding.message == "The Job succeeded."
     assert finding.evidence == ()
@@ -27,7 +27,7 @@ def test_success_criteria_met_while_pods_leave() -> None:
     assert values_in(finding.message) == "1"
 
 
-def test_silent_twins() -> None:
+def test_failed_and_running_jobs_have_not_succeeded() -> None:
     assert first_gang_code(facts_of(a_job(finish=failed()))) == "failed"
     assert first_gang_code(facts_of(a_job(ending="BackoffLimitExceeded"))) == "failed"
     assert first_gang_code(facts_of(a_job())) == ""

@@ -31,7 +31,7 @@ from tests.rules.evaluation import evaluate_gang, first_gang_code, require_gang_
 from tests.sentence_values import values_in
 
 
-def test_by_hand() -> None:
+def test_a_job_suspended_by_hand() -> None:
     since = a_condition("Suspended", reason="JobSuspended", since=ago(120))
     finding = require_gang_finding(
         "suspended", facts_of(a_job(suspended=True, conditions=(since,)))
@@ -41,14 +41,14 @@ def test_by_hand() -> None:
     assert finding.since == ago(120)
 
 
-def test_says_that_pods_still_terminate() -> None:
+def test_terminating_pods_are_mentioned() -> None:
     job = a_job("train", suspended=True)
     pods = [a_pod(f"train-{index}", on="n0", deleting_since=ago(2)) for index in range(2)]
     finding = require_gang_finding("suspended", facts_of(job, *pods))
     assert values_in(finding.message) == "2"
 
 
-def test_says_when_its_word_is_not_true_yet() -> None:
+def test_an_outdated_condition_is_mentioned() -> None:
     """Trainer says Suspended=True from its spec alone."""
     finding = require_gang_finding(
         "suspended", facts_of(a_job("train", suspended=True), a_pod(on="n0"))
@@ -88,7 +88,7 @@ def test_the_only_job_is_held() -> None:
     ]
 
 
-def test_one_of_two_jobs_is_not_all() -> None:
+def test_a_single_suspended_job_of_two_is_not_the_whole_gang() -> None:
     jobset = a_jobset("run", a_role("workers", jobs=2))
     first, second = child_jobs(jobset)
     facts = facts_of(jobset, first, replace(second, suspended=True))
@@ -108,7 +108,7 @@ def test_the_step_acts_on_the_jobs_that_its_sentence_names(jobs: int, acts_on: i
     assert step.objects == tuple(job.meta.ref for job in children[:acts_on])
 
 
-def test_how_it_goes_on() -> None:
+def test_resume_advice_names_suspended_jobs() -> None:
     assert require_gang_finding("suspended", facts_of(a_job(suspended=True))).advice_texts == ()
     jobset = a_jobset("run", a_role("workers", jobs=2))
     jobs = child_jobs(jobset, suspended=True)
@@ -117,7 +117,7 @@ def test_how_it_goes_on() -> None:
     )
     holds = [a_hold(job) for job in jobs]
     assert require_gang_finding("suspended", facts_of(jobset, *jobs, *holds)).advice_texts == ()
-    # The one that nobody is known to have meant.
+    # A suspension without a known intention.
     assert (
         values_in(
             *require_gang_finding("suspended", facts_of(jobset, *jobs, holds[1])).advice_texts
@@ -126,7 +126,7 @@ def test_how_it_goes_on() -> None:
     )
 
 
-def test_who_when_and_why() -> None:
+def test_the_suspending_user_time_and_cause_are_shown() -> None:
     """From the record, else by the field manager, who also goes before a record that is older."""
     record = {"uid-train": RecordedSuspend("ada", "make room for the eval", ago(40))}
     ours = a_job(suspended=True, suspend_set_by="gangboard", suspend_set_at=ago(40))
@@ -168,13 +168,13 @@ def test_evidence_names_the_field_of_the_kind(kind: OwnerKind) -> None:
     assert label == expected
 
 
-def test_what_somebody_above_may_suspend_again() -> None:
+def test_a_parent_controller_may_suspend_the_owner_again() -> None:
     unknown = Controller("example.com", "Pipeline", "nightly", "uid-nightly")
     job = a_job("train", suspended=True, of=unknown)
     assert require_gang_finding("suspended", facts_of(job)).advice_texts == ()
 
 
-def test_what_its_owner_made_is_suspended_without_it() -> None:
+def test_jobs_are_suspended_apart_from_their_owner() -> None:
     """A user suspended it without the TrainJob, and the Trainer has not undone that yet."""
     root = Owner(meta=a_meta("trainer.kubeflow.org", "TrainJob", "run"))
     jobset = a_jobset(

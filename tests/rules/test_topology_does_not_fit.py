@@ -62,7 +62,7 @@ def test_members_have_chosen_their_rack() -> None:
     assert values_in(message_of("topology-does-not-fit", unit)) == "1 rack=r0"
 
 
-def test_a_rack_is_chosen_until_its_members_are_gone() -> None:
+def test_a_rack_stays_chosen_until_its_members_are_deleted() -> None:
     """GeneratePlacements (plugins/topologyaware, 1.36 and 1.37) asks all pods with a node."""
     nodes = [
         *(node(f"r0-{index}", used=4, labels={"rack": "r0"}) for index in range(2)),
@@ -80,7 +80,7 @@ def test_a_rack_is_chosen_until_its_members_are_gone() -> None:
     assert first_code(unit) == "topology-does-not-fit"
 
 
-def test_twins() -> None:
+def test_other_topology_shortages_have_their_own_codes() -> None:
     small = capacity_of(*racks(2, 2))  # type: ignore[arg-type]
     assert first_code(gang(5, pod_requests(4), small, keys=("rack",))) == "exceeds-capacity"
     full = capacity_of(*racks(2, 2, used=4))  # type: ignore[arg-type]
@@ -90,7 +90,7 @@ def test_twins() -> None:
     )
 
 
-def test_a_host_as_domain_goes_with_a_reference() -> None:
+def test_a_host_domain_is_shown_as_a_node_reference() -> None:
     """So that its name is shown only to who may see nodes."""
     room = capacity_of(node("n0"), node("n1"))
     unit = gang(2, pod_requests(4), room, keys=("kubernetes.io/hostname",))

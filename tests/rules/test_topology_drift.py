@@ -57,10 +57,12 @@ def test_more_on_a_node_than_were_assigned_to_it() -> None:
         (on("n3", "n3", "n3"), {}),
     ],
 )
-def test_no_drift(pods: list[Made], entry: dict[str, Any]) -> None:
+def test_pods_on_their_assigned_nodes_have_no_drift(
+    pods: list[Made], entry: dict[str, Any]
+) -> None:
     assert evaluate("topology-drift", unit(*pods, **entry)) is None
 
 
-def test_it_goes_before_running() -> None:
+def test_drift_precedes_running() -> None:
     assert first_code(unit(*on("n1", "n1", "n3", "n4"))) == "topology-drift"
     assert first_code(unit(*on("n1", "n1", "n2", "n2"))) == "running"

@@ -32,7 +32,7 @@ def test_a_group_that_is_wrong(reason: str) -> None:
 
 
 @given(reason=REASONS, of_pods=st.booleans())
-def test_any_reason(reason: str, of_pods: bool) -> None:
+def test_any_unknown_reason_is_a_scheduler_error(reason: str, of_pods: bool) -> None:
     unit = refused(reason, "the frobnicator is jammed", of_pods=of_pods)
     assert first_code(unit) == "scheduler-error"
     assert require_finding("scheduler-error", unit).evidence[0].value == "the frobnicator is jammed"
@@ -43,11 +43,11 @@ def test_a_reason_without_a_text_is_its_own_text(reason: str) -> None:
     assert require_finding("scheduler-error", refused(reason, "")).evidence[0].value == reason
 
 
-def test_a_pod_that_could_be_placed_itself_tells_of_no_error() -> None:
+def test_a_placeable_pod_reports_no_error() -> None:
     """Volcano 1.14.1 writes this reason, with the status False, while the gang of such a pod waits."""
     reported = "3/3 tasks in gang unschedulable: pod group is not ready, 3 minAvailable"
     assert first_code(refused("Schedulable", reported, of_pods=True)) != "scheduler-error"
 
 
-def test_no_room_stays_no_room() -> None:
+def test_a_shortage_stays_a_shortage() -> None:
     assert first_code(refused("Unschedulable", texts.GROUP_SHORT)) == "unschedulable"

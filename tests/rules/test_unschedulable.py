@@ -22,14 +22,16 @@ from tests.rules.waiting_gangs import gang as waiting_gang
 from tests.sentence_values import values_in
 
 
-def gang(*said: str, message: str = texts.GROUP_SHORT, keys: tuple[str, ...] = ()) -> Unit:
-    job = a_job("train", pods=len(said), group_name="ring")
-    group = a_group("ring", quorum=len(said), placed=placed("False", message), topology_keys=keys)
-    pods = [a_pod(f"train-{n}", of=job, group="ring", text=text) for n, text in enumerate(said)]
+def gang(*reported: str, message: str = texts.GROUP_SHORT, keys: tuple[str, ...] = ()) -> Unit:
+    job = a_job("train", pods=len(reported), group_name="ring")
+    group = a_group(
+        "ring", quorum=len(reported), placed=placed("False", message), topology_keys=keys
+    )
+    pods = [a_pod(f"train-{n}", of=job, group="ring", text=text) for n, text in enumerate(reported)]
     return unit_of(job, group, *pods)
 
 
-def test_the_pod_that_tells_why_is_quoted() -> None:
+def test_the_pod_with_a_cause_is_quoted() -> None:
     unit = gang(texts.POD_OF_GROUP, texts.GPU_SHORT, *[texts.POD_OF_GROUP] * 4)
     finding = require_finding("unschedulable", unit)
     assert finding.health is Health.WAITING
@@ -46,19 +48,19 @@ def test_the_pod_that_tells_why_is_quoted() -> None:
     assert first_code(unit) == "unschedulable"
 
 
-def test_only_the_group_speaks() -> None:
+def test_a_group_message_alone_is_quoted() -> None:
     assert require_finding("unschedulable", gang("", "", message=texts.GROUP_SHORT)).message == (
         "The scheduler cannot place 2 pods: minCount (6) cannot be satisfied: 4 scheduled, 1 "
         "remaining."
     )
 
 
-def test_of_136() -> None:
+def test_messages_of_kubernetes_136() -> None:
     unit = gang(texts.NO_MATCH_136, texts.WAITS_136, message=texts.GROUP_136)
     assert values_in(require_finding("unschedulable", unit).message) == "2 0/2 2 affinity/selector"
 
 
-def test_with_topology_the_nodes_are_those_of_one_placement() -> None:
+def test_topology_messages_count_the_nodes_of_one_placement() -> None:
     text = "0/1 nodes are available: 1 node(s) had untolerated taint(s)."
     unit = gang(text, texts.POD_OF_GROUP, keys=("topology.kubernetes.io/rack",))
     assert require_finding("unschedulable", unit).message == (
@@ -77,7 +79,7 @@ def test_a_gang_of_which_some_were_placed_again() -> None:
     )
 
 
-def test_at_the_quorum_it_is_below_its_size() -> None:
+def test_a_gang_at_its_quorum_is_below_its_size() -> None:
     job = a_job("train", pods=4, group_name="ring")
     group = a_group("ring", quorum=2, placed=placed())
     pods = (*pods_of(job, 2, on="n0"), a_pod("x", of=job, group="ring", text=texts.GPU_SHORT))
@@ -86,7 +88,7 @@ def test_at_the_quorum_it_is_below_its_size() -> None:
     assert first_code(unit) == "below-size"
 
 
-def test_a_lost_member_is_told_first_and_this_second() -> None:
+def test_a_lost_member_precedes_the_shortage() -> None:
     job = a_job("train", pods=4, group_name="ring", retries=1)
     group = a_group("ring", quorum=4, placed=placed())
     lost = a_pod("train-3", of=job, group="ring", text=texts.GPU_SHORT, created_at=ago(20))
@@ -95,7 +97,7 @@ def test_a_lost_member_is_told_first_and_this_second() -> None:
     assert evaluate("unschedulable", unit) is not None
 
 
-def test_old_events_of_a_gang_that_runs_say_nothing() -> None:
+def test_old_events_of_a_running_gang_are_ignored() -> None:
     job = a_job("train")
     pods = pods_of(job, 2, on="n0")
     unit = unit_of(job, *pods, an_event(pods[0], "FailedScheduling", texts.GPU_SHORT))
@@ -133,7 +135,7 @@ def test_a_node_of_which_the_amount_could_not_be_read() -> None:
     assert "could not be read" in why
 
 
-def test_what_is_not_worked_out_is_said() -> None:
+def test_uncomputed_constraints_are_mentioned() -> None:
     needs = PodConstraints(unsupported=("required pod affinity",))
     text = "0/2 nodes are available: 2 node(s) didn't match pod affinity rules."
     room = capacity_of(node("n0"), node("n1"))
@@ -145,7 +147,7 @@ def test_what_is_not_worked_out_is_said() -> None:
     )
 
 
-def test_arithmetic_contradicts_the_scheduler_both_are_said() -> None:
+def test_both_sides_are_shown_if_arithmetic_contradicts_the_scheduler() -> None:
     unit = waiting_gang(2, pod_requests(4), capacity_of(node("n0"), node("n1")))
     unit = refused_again(fitting_for(unit), 30)
     assert first_code(unit) == "unschedulable"
@@ -161,7 +163,7 @@ def test_arithmetic_contradicts_the_scheduler_both_are_said() -> None:
     } == {"Node"}
 
 
-def test_it_does_not_fit_now_and_whether_it_ever_would_is_not_known() -> None:
+def test_a_gang_does_not_fit_now_and_its_future_fit_is_unknown() -> None:
     unit = waiting_gang(2, pod_requests(4), capacity_of(node("n0", used=4), node("n1", used=4)))
     assert unit.placing is not None
     assert unit.placing.assessment is not None

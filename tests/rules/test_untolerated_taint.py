@@ -49,9 +49,9 @@ def test_the_filter_that_removes_most_nodes_wins() -> None:
         "Of 3 nodes for 1 pod, 1 is cordoned (c) and 2 have the untolerated taint "
         "gpu=reserved:NoSchedule."
     )
-    more = [node(f"c{index}", unschedulable=True, taints=(CORDON,)) for index in range(3)]
+    extra = [node(f"c{index}", unschedulable=True, taints=(CORDON,)) for index in range(3)]
     assert (
-        first_code(gang(1, pod_requests(4), capacity_of(*more, *tainted))) == "nodes-unschedulable"
+        first_code(gang(1, pod_requests(4), capacity_of(*extra, *tainted))) == "nodes-unschedulable"
     )
 
 
@@ -61,7 +61,7 @@ def test_twin_that_tolerates_it_is_short() -> None:
     assert first_code(gang(1, pod_requests(4), full, needs=needs)) == "insufficient-resources"
 
 
-def test_a_preference_keeps_nobody_away() -> None:
+def test_a_preferred_taint_keeps_no_pod_away() -> None:
     soft = Taint("gpu", "PreferNoSchedule", "reserved")
     assert first_code(
         gang(1, pod_requests(4), capacity_of(node("n0", used=4, taints=(soft,))))
@@ -77,7 +77,7 @@ def test_a_preference_keeps_nobody_away() -> None:
         ("karpenter", ""),
     ],
 )
-def test_a_person_who_changed_the_taints_last(manager: str, wanted: str) -> None:
+def test_the_user_who_last_changed_the_taints_is_named(manager: str, wanted: str) -> None:
     by = FieldWriter(manager, ago(120))
     finding = require_finding(
         "untolerated-taint",

@@ -72,7 +72,7 @@ def test_a_claim_that_does_not_exist() -> None:
         ),
     ],
 )
-def test_other_texts(text: str, health: Health, says: str) -> None:
+def test_other_volume_messages(text: str, health: Health, says: str) -> None:
     finding = require_finding(
         "volume-unavailable", gang(2, pod_requests(4), FREE, needs=VOLUMES, text=text)
     )
@@ -80,7 +80,7 @@ def test_other_texts(text: str, health: Health, says: str) -> None:
     assert says in finding.message
 
 
-def test_two_causes_the_blocked_one_is_told() -> None:
+def test_the_blocked_cause_of_two_is_reported() -> None:
     """No room would help a pod whose claim does not exist; the lack of room is in the evidence."""
     finding = require_finding(
         "volume-unavailable", gang(2, pod_requests(4), FULL, needs=VOLUMES, text=NOT_THERE)
@@ -88,7 +88,7 @@ def test_two_causes_the_blocked_one_is_told() -> None:
     assert evidence_values(finding, "nvidia.com/gpu") == ["8 needed, 0 free now, 8 when empty"]
 
 
-def test_whatever_is_known_of_nodes() -> None:
+def test_node_facts_do_not_change_the_volume_finding() -> None:
     unit = gang(
         2, pod_requests(4), capacity_of(why="nodes: forbidden"), needs=VOLUMES, text=NOT_THERE
     )
@@ -107,6 +107,6 @@ def test_twin_where_the_volume_is_not_all_that_is_in_the_way() -> None:
     ) == ("exceeds-capacity")
 
 
-def test_every_pod_that_says_so_is_counted() -> None:
+def test_all_pods_with_the_message_are_counted() -> None:
     unit = ungrouped_gang(2, pod_requests(4), FREE, needs=VOLUMES, text=UNBOUND)
     assert values_in(message_of("volume-unavailable", unit)) == "2"

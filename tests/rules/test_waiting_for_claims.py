@@ -40,13 +40,13 @@ def done(step: str, seconds: float) -> Condition:
     return replace(a_condition(step), since=ago(seconds))
 
 
-def launched(name: str = CLAIM, seconds: float = 240, **more: Any) -> NodeClaim:
-    defaults = {"registered": unsure("Registered", NO_NODE), **more}
+def launched(name: str = CLAIM, seconds: float = 240, **extra: Any) -> NodeClaim:
+    defaults = {"registered": unsure("Registered", NO_NODE), **extra}
     return a_claim(name, launched=done("Launched", seconds), **defaults)
 
 
-def registered(node: str, seconds: float = 60, **more: Any) -> NodeClaim:
-    return launched(node=node, registered=done("Registered", seconds), **more)
+def registered(node: str, seconds: float = 60, **extra: Any) -> NodeClaim:
+    return launched(node=node, registered=done("Registered", seconds), **extra)
 
 
 def nominated(unit: Unit, at: int, claim: str = CLAIM, seconds: float = 300) -> Event:
@@ -97,7 +97,7 @@ def gang_with(*claims: NodeClaim, seconds: float = 300, why: str = "") -> Unit:
         ),
     ],
 )  # fmt: skip
-def test_a_claim_says_how_far_it_is(claim: NodeClaim, words: str) -> None:
+def test_a_claim_shows_its_progress(claim: NodeClaim, words: str) -> None:
     unit = gang_with(claim)
     finding = require_finding("waiting-for-nodes", unit)
     assert (finding.message, finding.health) == (words, Health.WAITING)
@@ -110,7 +110,7 @@ def test_a_claim_says_how_far_it_is(claim: NodeClaim, words: str) -> None:
     assert f"{texts.value}." in finding.message
 
 
-def test_a_launch_that_fails_says_why() -> None:
+def test_a_failed_launch_shows_its_cause() -> None:
     text = "creating instance, VcpuLimitExceeded: You have requested more vCPU capacity"
     for status in ("Unknown", "False"):
         failing = Condition("Launched", status, "LaunchFailed", text, ago(120))
@@ -121,7 +121,7 @@ def test_a_launch_that_fails_says_why() -> None:
         )
 
 
-def test_of_several_claims_the_one_that_is_least_far_is_named() -> None:
+def test_the_least_advanced_of_several_claims_is_named() -> None:
     unit = gang_with(launched(), a_claim("gpu-zz9"))
     unit = replace(unit, events=(unit.events[0], nominated(unit, 1, "gpu-zz9")))
     finding = require_finding("waiting-for-nodes", unit)
@@ -135,7 +135,7 @@ def test_of_several_claims_the_one_that_is_least_far_is_named() -> None:
     ]
 
 
-def test_the_age_of_the_event_does_not_matter_where_the_claim_is_seen() -> None:
+def test_the_event_age_is_irrelevant_if_the_claim_is_observed() -> None:
     assert first_code(gang_with(launched(), seconds=3600)) == "waiting-for-nodes"
 
 
@@ -152,7 +152,7 @@ def test_a_step_is_believed_for_fifteen_minutes() -> None:
     ]
 
 
-def test_a_claim_that_is_gone_brings_nothing() -> None:
+def test_a_deleted_claim_brings_no_node() -> None:
     unit = gang_with()
     assert first_code(unit) == "no-matching-node"
     assert evidence_values(require_finding("no-matching-node", unit), "NodeClaim gpu-x7k2p") == [
@@ -160,7 +160,7 @@ def test_a_claim_that_is_gone_brings_nothing() -> None:
     ]
 
 
-def test_a_claim_that_is_gone_says_why_where_karpenter_did() -> None:
+def test_karpenter_explains_a_deleted_claim() -> None:
     unit = gang_with()
     note = "NodeClaim gpu-x7k2p event: all requested instance types were unavailable during launch"
     last_word = an_event(unit.pods[0], "InsufficientCapacityError", note, reporter="karpenter")
@@ -174,7 +174,7 @@ def test_a_claim_that_is_gone_says_why_where_karpenter_did() -> None:
     ]
 
 
-def test_a_claim_that_is_being_deleted_brings_nothing() -> None:
+def test_a_terminating_claim_brings_no_node() -> None:
     claim = launched()
     claim = replace(claim, meta=replace(claim.meta, deleting_since=ago(5)))
     unit = gang_with(claim)
@@ -183,14 +183,14 @@ def test_a_claim_that_is_being_deleted_brings_nothing() -> None:
     assert reported.startswith("is being deleted: ")
 
 
-def test_a_claim_can_come_later_than_the_word_of_it() -> None:
+def test_a_claim_can_appear_after_its_event() -> None:
     unit = gang_with(seconds=10)
     finding = require_finding("waiting-for-nodes", unit)
     assert finding.message == ("Karpenter is adding nodes for 2 of 2 pods: NodeClaim gpu-x7k2p.")
     assert finding.recheck_at == NOW + timedelta(seconds=20)
 
 
-def test_a_node_that_is_there_is_not_on_its_way() -> None:
+def test_an_existing_node_is_not_expected() -> None:
     unit = gang_with(registered("n0", initialized=done("Initialized", 30)))
     assert first_code(unit) == "no-matching-node"
     assert evidence_values(require_finding("no-matching-node", unit), "NodeClaim gpu-x7k2p") == [
@@ -198,7 +198,7 @@ def test_a_node_that_is_there_is_not_on_its_way() -> None:
     ]
 
 
-def test_where_claims_are_forbidden_the_events_speak_and_that_is_said() -> None:
+def test_events_are_used_and_mentioned_if_claims_are_forbidden() -> None:
     unit = gang_with(why="forbidden")
     finding = require_finding("waiting-for-nodes", unit)
     assert finding.message == ("Karpenter is adding nodes for 2 of 2 pods: NodeClaim gpu-x7k2p.")
@@ -234,7 +234,7 @@ def test_the_node_that_a_claim_has_brought_is_named_by_a_reference() -> None:
     assert nodes_named(finding) == {"n7"}
 
 
-def test_so_is_the_node_that_only_an_event_names() -> None:
+def test_a_node_named_only_by_an_event_is_a_reference() -> None:
     unit = gang_with(launched())
     event = replace(unit.events[0], note="Pod should schedule on: nodeclaim/gpu-x7k2p, node/n7")
     finding = require_finding("waiting-for-nodes", replace(unit, events=(event,)))
@@ -242,15 +242,15 @@ def test_so_is_the_node_that_only_an_event_names() -> None:
     assert nodes_named(finding) == {"n7"}
 
 
-def test_also_behind_many_claims_that_are_gone() -> None:
+def test_a_claim_is_found_behind_many_deleted_claims() -> None:
     """Evidence has the first claims, of which none may bring a node any more."""
     unit = gang_with(registered("n7"))
     pods = [
         replace(unit.pods[0], meta=a_meta("", "Pod", f"more-{index}", created_at=ago(300)))
         for index in range(9)
     ]
-    more = replace(unit, pods=(*unit.pods, *pods))
-    deleted = [nominated(more, 2 + index, f"gone-{index}") for index in range(9)]
-    finding = require_finding("waiting-for-nodes", replace(more, events=(*unit.events, *deleted)))
+    extra = replace(unit, pods=(*unit.pods, *pods))
+    deleted = [nominated(extra, 2 + index, f"gone-{index}") for index in range(9)]
+    finding = require_finding("waiting-for-nodes", replace(extra, events=(*unit.events, *deleted)))
     assert "NodeClaim gpu-x7k2p added node n7" in finding.message
     assert nodes_named(finding) == {"n7"}

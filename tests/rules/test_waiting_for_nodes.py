@@ -37,7 +37,7 @@ def test_cluster_autoscaler_scales_up() -> None:
     assert first_code(unit) == "waiting-for-nodes"
 
 
-def test_karpenter_has_made_a_claim() -> None:
+def test_karpenter_has_created_a_claim() -> None:
     unit = gang_with("Nominated", CLAIM, pods=1)
     assert values_in(require_finding("waiting-for-nodes", unit).message) == "1 2 gpu-x7k2p"
 
@@ -56,13 +56,13 @@ def test_twins_for_which_no_node_comes(reason: str, note: str, seconds: float) -
     assert first_code(gang_with(reason, note, seconds=seconds)) == "no-matching-node"
 
 
-def test_it_thought_better_of_it() -> None:
+def test_karpenter_withdrew_its_nomination() -> None:
     unit = gang_with("TriggeredScaleUp", TRIGGERED, seconds=120)
     later = an_event(unit.pods[0], "NotTriggerScaleUp", NOT_TRIGGERED)
     assert first_code(replace(unit, events=(*unit.events, later))) == "no-matching-node"
 
 
-def test_events_about_pods_that_are_gone_say_nothing() -> None:
+def test_events_about_deleted_pods_are_ignored() -> None:
     unit = gang_with("TriggeredScaleUp", TRIGGERED)
     deleted = tuple(
         replace(event, regarding=replace(event.regarding, uid=f"gone-{index}"))

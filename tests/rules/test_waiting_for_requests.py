@@ -84,9 +84,9 @@ def test_a_request_that_brings_nodes(request_: ProvisioningRequest, words: str) 
     assert texts.source == request_.meta.ref
 
 
-def test_nodes_that_were_asked_for_are_believed_in_for_fifteen_minutes() -> None:
-    asked = a_request(accepted=ACCEPTED, provisioned=provisioned("CapacityIsProvisioned", 60))
-    finding = require_finding("waiting-for-nodes", gang_with(asked))
+def test_requested_nodes_are_expected_for_fifteen_minutes() -> None:
+    requested = a_request(accepted=ACCEPTED, provisioned=provisioned("CapacityIsProvisioned", 60))
+    finding = require_finding("waiting-for-nodes", gang_with(requested))
     assert finding.recheck_at == NOW - timedelta(seconds=60) + timedelta(minutes=15)
 
 
@@ -132,7 +132,7 @@ def test_a_request_that_brings_none(request_: ProvisioningRequest, words: str) -
     assert evidence_values(require_finding("no-matching-node", unit), LABEL) == [words]
 
 
-def test_a_request_that_is_not_there() -> None:
+def test_a_missing_request_brings_no_nodes() -> None:
     unit = gang_with()
     assert first_code(unit) == "no-matching-node"
     assert evidence_values(require_finding("no-matching-node", unit), LABEL) == [
@@ -140,7 +140,7 @@ def test_a_request_that_is_not_there() -> None:
     ]
 
 
-def test_requests_that_cannot_be_looked_at_are_said() -> None:
+def test_unreadable_requests_are_reported() -> None:
     unit = gang_with(why="forbidden")
     assert first_code(unit) == "no-matching-node"
     finding = require_finding("no-matching-node", unit)

@@ -27,11 +27,11 @@ from tests.rules.evaluation import evaluate, unit_of
         (["a", "b", "c", "d", "e"], "a, b and 3 more"),
     ],
 )
-def test_names(listed: list[str], text: str) -> None:
+def test_names_are_joined_into_a_list(listed: list[str], text: str) -> None:
     assert names(listed) == text
 
 
-def test_counts() -> None:
+def test_counts_have_singular_and_plural() -> None:
     assert count(1, "pod") == "1 pod"
     assert count(0, "pod") == "0 pods"
     assert out_of(2, 4, "pod") == "2 of 4 pods"
@@ -41,7 +41,7 @@ def test_counts() -> None:
     ("text", "said"),
     [("no.", "no."), ("no", "no."), ("no, ", "no."), ("no..", "no."), ("", ""), ("“no”", "“no”")],
 )
-def test_sentence_ends_once(text: str, said: str) -> None:
+def test_a_sentence_has_one_full_stop(text: str, said: str) -> None:
     assert sentence(text) == said
 
 
@@ -50,13 +50,13 @@ def test_long_quotes_are_cut() -> None:
     assert shorten("a\n  b") == "a b"
 
 
-def test_a_quote_ends_with_a_whole_word() -> None:
+def test_a_quote_is_cut_after_a_whole_word() -> None:
     assert quote("a\n  b") == "a b"
     assert quote(f"{'word, ' * 16}x{'y' * 100}") == f"{'word, ' * 15}word…"
     assert len(quote("x" * 1000)) == 101
 
 
-def test_pods_left() -> None:
+def test_remaining_pods_are_counted_by_state() -> None:
     pods = [a_pod("a", on="n0", deleting_since=ago(1)), a_pod("b", on="n0", deleting_since=ago(1))]
     assert remaining_pods_text(pods) == "2 pods still terminate"
     assert remaining_pods_text([*pods, a_pod("c", on="n0")]) == (
@@ -73,7 +73,7 @@ def test_a_part_of_a_gang_is_named() -> None:
     assert scope(part) == "Job run-workers-1: "
 
 
-def test_the_name_is_not_said_twice() -> None:
+def test_a_name_is_not_repeated() -> None:
     jobset = a_jobset("run", a_role("workers", jobs=2))
     part = unit_of(
         jobset,

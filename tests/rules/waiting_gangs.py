@@ -24,13 +24,13 @@ def capacity_of(
     *nodes: NodeInfo, running_gangs: tuple[RunningGang, ...] = (), why: str = ""
 ) -> ClusterCapacity:
     return ClusterCapacity(
-        tuple(sorted(nodes, key=lambda one: one.name)), why, lambda: running_gangs
+        tuple(sorted(nodes, key=lambda item: item.name)), why, lambda: running_gangs
     )
 
 
-def cpu_node(name: str, *, used: int = 0, **more: Any) -> NodeInfo:
+def cpu_node(name: str, *, used: int = 0, **extra: Any) -> NodeInfo:
     """Return a node of 8 cores, 64Gi and 8 pods, without GPUs. `used` cores are taken."""
-    defaults = {"allocatable": {"cpu": 8000, "memory": 64 * 2**30, "pods": 8}, **more}
+    defaults = {"allocatable": {"cpu": 8000, "memory": 64 * 2**30, "pods": 8}, **extra}
     return NodeInfo(
         name, {"kubernetes.io/hostname": name}, now=Requested({"cpu": used * 1000}), **defaults
     )
@@ -43,7 +43,7 @@ def pod_requests(gpu: int | str = 0, **amounts: str) -> dict[str, Decimal]:
 
 
 def members(
-    count: int, requests: dict[str, Decimal], *, of: Any = None, text: str = "", **more: Any
+    count: int, requests: dict[str, Decimal], *, of: Any = None, text: str = "", **extra: Any
 ) -> tuple[Made, ...]:
     """Return waiting pods of a Job. `text` is the scheduler's message about the first one."""
     job = of.meta.ref.name if of is not None else "train"
@@ -53,7 +53,7 @@ def members(
             of=of,
             text=text if index == 0 else text and texts.POD_OF_GROUP,
             requests=requests,
-            **more,
+            **extra,
         )
         for index in range(count)
     )
@@ -93,7 +93,7 @@ def ungrouped_gang(
     *,
     text: str = texts.GPU_SHORT,
     on: tuple[str, ...] = (),
-    **more: Any,
+    **extra: Any,
 ) -> Unit:
     """Return the same without a group: pod by pod, each pod with its own text."""
     job = a_job("train", pods=count)
@@ -101,7 +101,7 @@ def ungrouped_gang(
         a_pod(f"old-{index}", of=job, on=node, requests=requests) for index, node in enumerate(on)
     ]
     pods = [
-        a_pod(f"train-{index}", of=job, requests=requests, text=text, **more)
+        a_pod(f"train-{index}", of=job, requests=requests, text=text, **extra)
         for index in range(count - len(on))
     ]
     return with_placement(unit_of(job, *running, *pods, facts={"room": room}))

@@ -1,1 +1,1 @@
-"""Truth: objects on real control planes, and what a good on-call engineer would say of them."""
+"""Truth: objects on real control planes, and the verdict a good on-call engineer would give."""

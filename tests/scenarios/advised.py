@@ -1,6 +1,6 @@
-"""Scenarios of advice: what is advised, and that following it to the letter makes the gang run.
+"""Scenarios of advice: the expected advice, and a check that a gang runs after it is followed to the letter.
 
-They play on 1.37; what Kubernetes does unasked only on 1.36.
+They play on 1.37. Automatic gangs play on 1.36 only.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ DEADLINE_SECONDS = 1800
 """Far enough away that the slowest machine has read the advice before; then it is drawn near."""
 
 
-def _after(first: Objects, running: int, then: Objects) -> dict[str, Any]:
+def _after(first: Objects, running: int, later: Objects) -> dict[str, Any]:
     """Return the words of a scenario in which others run before the gang is made."""
-    return {"objects": first, "act": once_running(running, then)}
+    return {"objects": first, "act": once_running(running, later)}
 
 
 def _others(pods: int, **options: Any) -> Objects:
@@ -86,14 +86,14 @@ ADVISED = (
         rooms=(Room(gpus=4, taints=[taint("team", "vision")]),) * 2, twin="advised-uncordon",
         steps=(Step(_anew(gang(2, gpu=4, **TOLERANT)), *RUNS, (), {"ready": 2}),),
     ),
-    # 8 wanted, 4 free: the Job of somebody else has the rest.
+    # 8 wanted, 4 free: another user's Job has the rest.
     Scenario(
         "advised-suspend", "Job", "run", "insufficient-resources", "waiting",
         **_after(_others(1), 1, gang(2, gpu=4)),
         says=("8", "4", "GPU"), advises=("uspend", "others"), rooms=(FOUR,) * 2,
         twin="advised-size", steps=(Step(_suspend_others, *RUNS, (), {"ready": 2}),),
     ),
-    # The same, and that Job may run for so long only: nobody has to do anything.
+    # The same with a deadline for that Job, so no manual step is needed.
     Scenario(
         "advised-to-wait", "Job", "run", "insufficient-resources", "waiting",
         **_after(
@@ -122,7 +122,7 @@ ADVISED = (
         rooms=tuple(Room(gpus=4, labels={RACK: rack}) for rack in "aabb"), twin="advised-size",
         steps=(Step(_anew(gang(3, gpu=4)), *RUNS, (), {"ready": 3}),),
     ),
-    # A pod that no Job made: whoever owns it may free its room, and it has a name.
+    # A pod without a Job: its owner may free its capacity, and it has a name.
     Scenario(
         "advised-free", "Job", "run", "insufficient-resources", "waiting",
         all_of(holders([0], gpu=4), gang(2, gpu=4)),
@@ -133,7 +133,7 @@ ADVISED = (
 )  # fmt: skip
 
 ADVISED_136 = (
-    # Nobody asked for this gang: 1.36 makes one of every such Job.
+    # An unrequested gang: 1.36 creates one for every such Job.
     Scenario(
         "advised-opt-out", "Job", "run", "exceeds-capacity", "blocked", one_job("run", 3, gpu=4),
         says=("12", "8", "GPU"), advises=("NonIndexed", "2 pods fit"), rooms=(FOUR,) * 2,

@@ -26,32 +26,32 @@ _TRAINING = {"labels": {SET: "train"}}
 
 
 def _not_with(name: str) -> Json:
-    """Return the affinity of pods that want none of that set in their zone."""
+    """Return the affinity of pods that accept no pod of that set in their zone."""
     return near("podAntiAffinity", name, ZONE)
 
 
-def _beside_cache(ns: str, where: Mapping[str, str]) -> list[Json]:
+def _beside_cache(ns: str, nodes: Mapping[str, str]) -> list[Json]:
     """Return a gang that must run on the node of the cache."""
-    return gang(2, affinity=near("podAffinity", "cache"))(ns, where)
+    return gang(2, affinity=near("podAffinity", "cache"))(ns, nodes)
 
 
-def _full_cache_node(ns: str, where: Mapping[str, str]) -> list[Json]:
+def _full_cache_node(ns: str, nodes: Mapping[str, str]) -> list[Json]:
     """Return the cache and what fills its node: 2 + 6 of 8 CPU."""
     busy = pod("busy", ns, cpu="6", spec={"nodeName": f"{ns}-0"})
-    return [*holders((0,), labels={SET: "cache"}, cpu="2")(ns, where), busy]
+    return [*holders((0,), labels={SET: "cache"}, cpu="2")(ns, nodes), busy]
 
 
 def _ring(**driver: str) -> Objects:
     """Return a JobSet of a driver and a ring, one to a node, and a pod with the ring's label."""
 
-    def make(ns: str, where: Mapping[str, str]) -> list[Json]:
-        leftover = holders([1], labels={SET: "ring"})(ns, where)
+    def make(ns: str, nodes: Mapping[str, str]) -> list[Json]:
+        leftover = holders([1], labels={SET: "ring"})(ns, nodes)
         run = jobset(
             "run",
             ns,
             jobs={
-                "driver": {"pods": 2, "node_selector": {**where, **driver}},
-                "ring": {"pods": 3, "node_selector": where, **apart("ring")},  # type: ignore[typeddict-item] # words of PodOptions
+                "driver": {"pods": 2, "node_selector": {**nodes, **driver}},
+                "ring": {"pods": 3, "node_selector": nodes, **apart("ring")},  # type: ignore[typeddict-item] # words of PodOptions
             },
         )
         return [*leftover, run]
@@ -73,7 +73,7 @@ GANGS = (
         all_of(holders([0], **apart("ring")), gang(3, **apart("ring"))),
         says=("3",), members={"scheduled": 0}, nodes=3, twin="port-taken",
     ),
-    # The rule of a pod that is there counts, too.
+    # The rule of an existing pod counts.
     Scenario(
         "kept-out", "Job", "run", "pod-anti-affinity", "waiting",
         all_of(holders([0], **apart("ring")), gang(3, labels=apart("ring")["labels"])),
@@ -113,7 +113,7 @@ GANGS = (
         members={"quorum": 3, "scheduled": 0}, advises=("host-cordoned-2",),
         steps=(Step(lambda stage: stage.uncordon(), "running", "running"),), twin="zone-leftover",
     ),
-    # The gang must be on the node of a cache that nobody has started: no node has what it asks for.
+    # The gang must share the node of a cache that does not exist, so no node matches.
     Scenario(
         "no-cache", "Job", "run", "no-matching-node", "blocked", _beside_cache, nodes=2,
         says=(SET,), members={"quorum": 2, "scheduled": 0}, twin="cache-node-full",
@@ -150,8 +150,8 @@ LOOSE = (
         loose(3, **apart("ring")),
         says=("2 of 3",), members={"scheduled": 2}, nodes=2, twin="jobset-occupied",
     ),
-    # The members ask for nothing special. A pod in each zone does: no trainer in its zone. So the two
-    # nodes with nobody on them are closed as well, until the holders leave.
+    # The members have no rules. A pod in each zone does: no trainer in its zone. So the two empty
+    # nodes are closed as well, until the holders leave.
     Scenario(
         "guarded-zones", "Job", "run", "pod-anti-affinity", "waiting",
         all_of(

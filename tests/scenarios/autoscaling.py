@@ -1,8 +1,8 @@
 """Nodes on their way where autoscalers have objects; the tests play Karpenter and cluster-autoscaler.
 
-They do what Karpenter does in its order (pkg/controllers/provisioning, nodeclaim/lifecycle): a claim,
-then `Nominated` of the pods, then conditions; what cannot be had is said of the claim, which is deleted.
-Where no NodeClaims are served, `scaling` has the same with events alone.
+They do what Karpenter does in its order (pkg/controllers/provisioning, nodeclaim/lifecycle): a claim, then
+`Nominated` of the pods, then conditions; an impossible claim gets a message and is deleted. Where no
+NodeClaims are served, `scaling` has the same with events alone.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ API = "karpenter.sh/v1"
 REQUEST = "autoscaling.x-k8s.io/v1"
 PODS = 2
 STARTUP = taint("node.example.com/starting")
-"""Of a node whose network is not there yet; a NodeClaim names it in `startupTaints`."""
+"""Startup taint of a node without network. A NodeClaim names it in `startupTaints`."""
 
 
 def install_autoscaling(client: Client) -> None:
@@ -51,7 +51,7 @@ def _claim(name: str) -> Json:
 
 
 def _nominate(stage: Stage) -> None:
-    """Make a claim for all pods that wait, and say so of each; nothing is launched yet."""
+    """Create a claim for all waiting pods, with an event on each. The claim is not launched yet."""
     stage.client.create(_claim(stage.pool))
     _set(stage, Launched="", Registered="", Initialized="")
     _say(stage)
@@ -67,15 +67,15 @@ def _say(stage: Stage) -> None:
 def _set(stage: Stage, node: str = "", **conditions: str) -> None:
     """Set the conditions of the claim: to True, or to Unknown with `Reason: message`."""
     now = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    found = []
+    result = []
     for name, word in conditions.items():
         reason, _, message = (word or _AWAITED).partition(": ")
         status = {"status": "True", "reason": name, "message": ""}
         if word != "True":
             status = {"status": "Unknown", "reason": reason, "message": message}
-        found.append({"type": name, "lastTransitionTime": now, **status})
+        result.append({"type": name, "lastTransitionTime": now, **status})
     named = {"nodeName": node} if node else {}
-    stage.client.patch_status(API, "NodeClaim", stage.pool, {"conditions": found, **named})
+    stage.client.patch_status(API, "NodeClaim", stage.pool, {"conditions": result, **named})
 
 
 _AWAITED = "AwaitingReconciliation: object is awaiting reconciliation"
@@ -132,8 +132,8 @@ def _give_up(stage: Stage) -> None:
 
 def _after(*acts: Callable[[Stage], None]) -> Callable[[Stage], None]:
     def act(stage: Stage) -> None:
-        for one in acts:
-            one(stage)
+        for item in acts:
+            item(stage)
 
     return act
 
@@ -143,9 +143,9 @@ def _node_without_room(stage: Stage) -> None:
     _set(stage, node=stage.node("0"), Launched="True", Registered="True", Initialized="True")
 
 
-def _asking(ns: str, where: Mapping[str, str]) -> list[Json]:
-    """Return a ProvisioningRequest `big`, which nobody has seen yet, and pods that consume it."""
-    asked = {
+def _asking(ns: str, nodes: Mapping[str, str]) -> list[Json]:
+    """Return a ProvisioningRequest `big` without a status, and pods that consume it."""
+    requested = {
         "apiVersion": REQUEST,
         "kind": "ProvisioningRequest",
         "metadata": {"name": "big", "namespace": ns},
@@ -155,17 +155,17 @@ def _asking(ns: str, where: Mapping[str, str]) -> list[Json]:
         },
     }
     consumes = {"autoscaling.x-k8s.io/consume-provisioning-request": "big"}
-    return [asked, *loose(PODS, cpu="12", annotations=consumes)(ns, where)]
+    return [requested, *loose(PODS, cpu="12", annotations=consumes)(ns, nodes)]
 
 
-def _answer(*said: tuple[str, str, str, str]) -> Callable[[Stage], None]:
+def _answer(*message: tuple[str, str, str, str]) -> Callable[[Stage], None]:
     """Set (type, status, reason, message) on the request."""
 
     def act(stage: Stage) -> None:
         now = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         names = ("type", "status", "reason", "message")
         conditions = [
-            {**dict(zip(names, one, strict=True)), "lastTransitionTime": now} for one in said
+            {**dict(zip(names, item, strict=True)), "lastTransitionTime": now} for item in message
         ]
         stage.client.patch_status(
             REQUEST, "ProvisioningRequest", "big", {"conditions": conditions}, stage.namespace
@@ -218,7 +218,7 @@ AUTOSCALING = (
         says=("tries", "could not be launched", "VcpuLimitExceeded"), members={"scheduled": 0},
         nodes=2, act=_after(_nominate, _fail), twin="claim-without-use",
     ),
-    # Its node is there, and the pods do not fit: nothing is on its way.
+    # Its node exists, and the pods do not fit, so no node is expected.
     Scenario(
         "claim-without-use", "Job", "run", NOWHERE[0], NOWHERE[1], loose(PODS, cpu="12"),
         says=NOWHERE[2], members=NOWHERE[3], nodes=2, act=_node_without_room,

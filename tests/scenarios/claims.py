@@ -30,8 +30,8 @@ def _stored(kind: str, metadata: Json, spec: Json) -> Json:
 def _claim(ns: str, name: str, mode: str, **spec: str) -> Json:
     """Return a PersistentVolumeClaim."""
     metadata = {"name": name, "namespace": ns}
-    wanted = {"accessModes": [mode], "resources": {"requests": _SIZE}, **spec}
-    return _stored("PersistentVolumeClaim", metadata, wanted)
+    expected = {"accessModes": [mode], "resources": {"requests": _SIZE}, **spec}
+    return _stored("PersistentVolumeClaim", metadata, expected)
 
 
 def _volume(name: str, mode: str, **spec: object) -> Json:
@@ -41,9 +41,9 @@ def _volume(name: str, mode: str, **spec: object) -> Json:
 
 
 def _unbound(name: str) -> Objects:
-    """Return a claim of a class whose volumes somebody outside has to make, and nobody does."""
+    """Return a claim of a class with manual volumes. The volume never appears."""
 
-    def make(ns: str, where: Mapping[str, str]) -> list[Json]:
+    def make(ns: str, nodes: Mapping[str, str]) -> list[Json]:
         storage_class = {
             "apiVersion": "storage.k8s.io/v1",
             "kind": "StorageClass",
@@ -59,7 +59,7 @@ def _unbound(name: str) -> Objects:
 def _bound(name: str) -> Objects:
     """Return a claim and the volume, anywhere in the cluster, that it is bound to."""
 
-    def make(ns: str, where: Mapping[str, str]) -> list[Json]:
+    def make(ns: str, nodes: Mapping[str, str]) -> list[Json]:
         disc, mode = f"{ns}-{name}", "ReadWriteMany"
         bound = {"namespace": ns, "name": name}
         return [
@@ -71,9 +71,9 @@ def _bound(name: str) -> Objects:
 
 
 def _corpus(mode: str, *, disc: bool) -> Objects:
-    """Return a claim `corpus` of one named disc, and that disc if it is there."""
+    """Return a claim `corpus` of one named disc, and that disc if it exists."""
 
-    def make(ns: str, where: Mapping[str, str]) -> list[Json]:
+    def make(ns: str, nodes: Mapping[str, str]) -> list[Json]:
         name = f"{ns}-disc"
         claim = _claim(ns, "corpus", mode, storageClassName="", volumeName=name)
         return [_volume(name, mode, hostPath={"path": "/corpus"}), claim] if disc else [claim]
@@ -84,7 +84,7 @@ def _corpus(mode: str, *, disc: bool) -> Objects:
 def _disk_on(suffix: str) -> Objects:
     """Return a claim `corpus` and the local disk of a node that it is bound to."""
 
-    def make(ns: str, where: Mapping[str, str]) -> list[Json]:
+    def make(ns: str, nodes: Mapping[str, str]) -> list[Json]:
         name, mode = f"{ns}-disk", "ReadWriteOnce"
         term = {"matchExpressions": [{"key": HOST, "operator": "In", "values": [f"{ns}-{suffix}"]}]}
         claim = {
@@ -104,14 +104,14 @@ def _disk_on(suffix: str) -> Objects:
 
 
 def _make_claim(stage: Stage) -> None:
-    """Somebody makes the claim that was missing, with a volume."""
+    """Create the missing claim, with a volume."""
     stage.make(_bound("data-of-nobody")(stage.namespace, {}))
 
 
 def _devices(name: str) -> Objects:
     """Return a ResourceClaim for a device of which there is one, on the first node, and who has it."""
 
-    def make(ns: str, where: Mapping[str, str]) -> list[Json]:
+    def make(ns: str, nodes: Mapping[str, str]) -> list[Json]:
         selector = {"cel": {"expression": f'device.driver == "{ns}.example.com"'}}
         class_ = _resource("DeviceClass", {"name": f"{ns}-class"}, {"selectors": [selector]})
         slice_spec = {
@@ -121,13 +121,13 @@ def _devices(name: str) -> Objects:
             "devices": [{"name": "link-0"}],
         }
         exactly = {"deviceClassName": f"{ns}-class"}
-        wish = {"devices": {"requests": [{"name": "accelerator", "exactly": exactly}]}}
+        desire = {"devices": {"requests": [{"name": "accelerator", "exactly": exactly}]}}
         return [
             class_,
             _resource("ResourceSlice", {"name": f"{ns}-0"}, slice_spec),
-            _resource("ResourceClaim", {"name": "taken", "namespace": ns}, wish),
-            pod("first", ns, node_selector=where, spec=resource_claim("taken")),
-            _resource("ResourceClaim", {"name": name, "namespace": ns}, wish),
+            _resource("ResourceClaim", {"name": "taken", "namespace": ns}, desire),
+            pod("first", ns, node_selector=nodes, spec=resource_claim("taken")),
+            _resource("ResourceClaim", {"name": name, "namespace": ns}, desire),
         ]
 
     return make
@@ -150,8 +150,8 @@ _CORPUS = gang(2, spec=volume("corpus"))
 _LINKS = gang(2, spec=resource_claim("links"))
 
 GANGS = (
-    # A claim that cannot be used ends a gang's attempt in an error that does not name it (1.37.0);
-    # whoever looks for the claim finds that there is none.
+    # An unusable claim ends a gang's attempt in an error that does not name it (1.37.0). A lookup
+    # shows that the claim does not exist.
     Scenario(
         "volume-hidden", "Job", "run", "volume-unavailable", "blocked",
         gang(2, spec=volume("data-of-nobody")),
@@ -163,13 +163,13 @@ GANGS = (
         all_of(_bound("data"), gang(2, spec=volume("data"))), members={"ready": 2}, nodes=2,
         twin="volume-hidden",
     ),
-    # It is there, and nobody makes a volume for it.
+    # The claim exists without a volume.
     Scenario(
         "volume-unbound-gang", "Job", "run", "volume-unavailable", "waiting",
         all_of(_unbound("data"), gang(2, spec=volume("data"))),
         says=("2 pods", "data"), members={"scheduled": 0}, nodes=2, twin="volume-hidden",
     ),
-    # Of a pod alone the scheduler says it.
+    # For a single pod, the scheduler reports it.
     Scenario(
         "volume-missing", "Pod", "reader", "volume-unavailable", "blocked",
         lambda ns, where: [pod("reader", ns, node_selector=where, spec=volume("data-of-nobody"))],
@@ -196,7 +196,7 @@ GANGS = (
         says=("2 pods", "links", "does not exist"), members={"quorum": 2, "scheduled": 0}, nodes=2,
         twin="device-taken",
     ),
-    # One of three bare pods mounts a claim that nobody made, so none goes.
+    # One of three bare pods mounts a missing claim, so no pod is bound.
     Scenario(
         "one-claim-missing", "PodGroup", "run", "volume-unavailable", "blocked", bare(3, {}, {}, {"spec": volume("checkpoints")}),
         nodes=2, says=("checkpoints",), members={"desired": 3, "quorum": 3, "scheduled": 0},
@@ -242,7 +242,7 @@ LOOSE = (
         all_of(_corpus("ReadWriteOnce", disc=False), loose(2, spec=volume("corpus"))), nodes=2,
         says=("corpus",), members={"desired": 2, "scheduled": 0}, twin="claim-alone",
     ),
-    # The volume is there, but its claim is for a single pod of the cluster, and the Job has two.
+    # The volume exists, but its claim is for a single pod of the cluster, and the Job has two.
     Scenario(
         "claim-alone", "Job", "run", "partly-placed", "degraded",
         all_of(_corpus("ReadWriteOncePod", disc=True), loose(2, spec=volume("corpus"))), nodes=2,

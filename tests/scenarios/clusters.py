@@ -48,7 +48,7 @@ _PLACEMENT_TOPICS: tuple[ModuleType, ...] = (
 
 
 def _no_nodes(twin: str) -> Scenario:
-    """Return what is played before a cluster has any node; then it gets its nodes with the others."""
+    """Return scenarios that play before a cluster has any node. Afterwards it gets nodes with the others."""
     return Scenario(
         "no-nodes", "Job", "run", "no-nodes", "blocked", gang(2),
         says=("2",), members={"scheduled": 0}, nodes=1, twin=twin,
@@ -69,7 +69,7 @@ SEEN_AGAIN = {"limited": "k137", "unseen": "k136"}
 def _played_on(cluster: str) -> tuple[Scenario, ...]:
     first = (FIRST[cluster],) if cluster in FIRST else ()
     topics = (*_OTHER_TOPICS, *_PLACEMENT_TOPICS)
-    return (*first, *(one for topic in topics for one in topic.PLAYED.get(cluster, ())))
+    return (*first, *(item for topic in topics for item in topic.PLAYED.get(cluster, ())))
 
 
 CLUSTERS = {cluster: _played_on(cluster) for cluster in (*FIRST, *SEEN_AGAIN)}

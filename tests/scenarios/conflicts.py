@@ -1,7 +1,7 @@
-"""Two controllers that undo each other, and what only looks like it.
+"""Two controllers that revert each other, and lookalikes.
 
-Who resumes a child Job is the real JobSet controller; who suspends it is a thread with a field manager
-of its own, as a controller that saves money at night would do it: it looks, and patches what it minds.
+The real JobSet controller resumes a child Job. A thread with its own field manager suspends it, like a
+controller that saves money at night: it polls and patches.
 """
 
 from __future__ import annotations
@@ -22,20 +22,22 @@ from tests.scenarios.scenario import PATIENCE, Played, Scenario, Stage, Step
 CONFLICT = "controller-conflict"
 CHILD = ("batch/v1", "Job", "train-workers-0")
 INSIST_SECONDS = 4 * PATIENCE
-"""The longest that one insists, when nobody stops it: through all steps of a story on a busy machine. Where one of
-two gives up earlier, the JobSet stays as the other wants it."""
+"""Maximum duration of one suspender: all steps of a story on a busy machine.
+
+If one of the two gives up earlier, the JobSet keeps the state of the other.
+"""
 RUNS = "running", "running"
 
 
 class Insistent:
-    """Sets `spec.suspend` of one object back whenever somebody has changed it."""
+    """Resets `spec.suspend` of one object after every foreign change."""
 
     def __init__(
-        self, manager: str, what: tuple[str, str, str], *, suspended: bool, pause: float = 1.0
+        self, manager: str, resource: tuple[str, str, str], *, suspended: bool, pause: float = 1.0
     ) -> None:
         """`what` is (apiVersion, kind, name); `pause`: seconds between two looks."""
         self._manager = manager
-        self._what = what
+        self._what = resource
         self._suspended = suspended
         self._pause = pause
         self._stopped = threading.Event()
@@ -61,27 +63,27 @@ class Insistent:
                 pass  # a server too busy to answer, or one that has ended
 
 
-def is_suspended(stage: Stage, what: tuple[str, str, str]) -> bool:
+def is_suspended(stage: Stage, description: tuple[str, str, str]) -> bool:
     """Whether an object asks to be suspended."""
-    return bool(stage.client.get(*what, stage.namespace)["spec"].get("suspend"))
+    return bool(stage.client.get(*description, stage.namespace)["spec"].get("suspend"))
 
 
 def set_suspended(
-    stage: Stage, what: tuple[str, str, str], manager: str, *, suspended: bool
+    stage: Stage, description: tuple[str, str, str], manager: str, *, suspended: bool
 ) -> None:
     """Suspend or resume an object as that field manager."""
     body = {"spec": {"suspend": suspended}}
-    stage.client.patch(*what, body, stage.namespace, field_manager=manager)
+    stage.client.patch(*description, body, stage.namespace, field_manager=manager)
 
 
 def says_all_the_time(code: str, seconds: float = 10.0) -> Callable[[Stage], None]:
-    """Return a step in which nothing else may be said of the gang for a while."""
+    """Return a step that allows no other verdict on the gang for a while."""
 
     def look(stage: Stage) -> None:
         for _ in range(round(seconds / 0.5)):
-            said = stage.said()
-            assert said is not None
-            assert said["code"] == code, f"{said['code']}: {said['message']}"
+            message = stage.said()
+            assert message is not None
+            assert message["code"] == code, f"{message['code']}: {message['message']}"
             time.sleep(0.5)
 
     return look
@@ -89,27 +91,27 @@ def says_all_the_time(code: str, seconds: float = 10.0) -> Callable[[Stage], Non
 
 def _is_never_said(stage: Stage, seconds: float) -> None:
     for _ in range(round(seconds / 0.5)):
-        said = stage.said()
-        assert said is None or said["code"] != CONFLICT, said["message"]
+        message = stage.said()
+        assert message is None or message["code"] != CONFLICT, message["message"]
         time.sleep(0.5)
 
 
-def _train(ns: str, where: Mapping[str, str]) -> list[Json]:
-    workers: JobOptions = {"replicas": 2, "pods": 2, "node_selector": where, "grace": 1}
+def _train(ns: str, nodes: Mapping[str, str]) -> list[Json]:
+    workers: JobOptions = {"replicas": 2, "pods": 2, "node_selector": nodes, "grace": 1}
     return [jobset("train", ns, jobs={"workers": workers})]
 
 
 def _once_running(*insistent: Insistent) -> Callable[[Stage], None]:
     def act(stage: Stage) -> None:
         stage.wait_running(4)
-        for one in insistent:
-            one.begin(stage)
+        for item in insistent:
+            item.begin(stage)
 
     return act
 
 
 def _twice(stage: Stage) -> None:
-    """Somebody suspends a child Job, wonders, and does it once more. JobSet resumes it both times."""
+    """A user suspends a child Job twice. JobSet resumes it both times."""
     stage.wait_running(4)
     for _ in range(2):
         set_suspended(stage, CHILD, "kubectl-patch", suspended=True)
@@ -123,9 +125,9 @@ def _twice(stage: Stage) -> None:
 def _by_hand(stage: Stage) -> None:
     """The same person suspends and resumes a Job three times."""
     stage.wait_running(2)
-    what = ("batch/v1", "Job", "run")
+    description = ("batch/v1", "Job", "run")
     for suspended in (True, False) * 3:
-        set_suspended(stage, what, "kubectl-patch", suspended=suspended)
+        set_suspended(stage, description, "kubectl-patch", suspended=suspended)
         _is_never_said(stage, 2)
     _is_never_said(stage, 4)
 

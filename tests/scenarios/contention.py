@@ -23,23 +23,23 @@ from tests.scenarios.scenario import POOL, Played, Scenario, Stage, Step
 Where = Mapping[str, str]
 
 
-def _urgent(ns: str, where: Where) -> list[Json]:
+def _urgent(ns: str, nodes: Where) -> list[Json]:
     return [priority_class(f"{ns}-urgent", 1000)]
 
 
-def _polite(ns: str, where: Where) -> list[Json]:
-    """A gang of a high priority whose class takes nobody away."""
+def _polite(ns: str, nodes: Where) -> list[Json]:
+    """A gang of a high priority whose class never preempts."""
     named = priority_class(f"{ns}-polite", 1000, preemptionPolicy="Never")
-    made = one_job("run", 2, priority_class=f"{ns}-polite", gang="all", cpu="6")
-    return [named, *made(ns, where)]
+    created = one_job("run", 2, priority_class=f"{ns}-polite", gang="all", cpu="6")
+    return [named, *created(ns, nodes)]
 
 
 def _urgent_gang(name: str, count: int, **options: Any) -> Objects:
     """Return a Job of a priority of its own namespace, higher than everybody's."""
 
-    def make(ns: str, where: Where) -> list[Json]:
-        made = one_job(name, count, priority_class=f"{ns}-urgent", **options)
-        return [*_urgent(ns, where), *made(ns, where)]
+    def make(ns: str, nodes: Where) -> list[Json]:
+        created = one_job(name, count, priority_class=f"{ns}-urgent", **options)
+        return [*_urgent(ns, nodes), *created(ns, nodes)]
 
     return make
 
@@ -62,7 +62,7 @@ PREEMPTING = (
         all_of(holders([0, 1], **_SLOW), _polite),
         says=("12", "4", "CPU"), members={"scheduled": 0}, nodes=2, twin="preempting-gang",
     ),
-    # The same without a priority: nobody leaves for it.
+    # The same without a priority: no pod is preempted for it.
     Scenario(
         "preempting-none", "Job", "run", "insufficient-resources", "waiting",
         all_of(holders([0, 1], **_SLOW), gang(2, cpu="6")),
@@ -83,11 +83,11 @@ PREEMPTING_PODS = (
 )  # fmt: skip
 
 
-def _urgent_group(ns: str, where: Where) -> list[Json]:
+def _urgent_group(ns: str, nodes: Where) -> list[Json]:
     """A PodGroup of 1.36 with a priority of its own: the Job controller there gives it none."""
-    made = quorum(2, 2, version="v1alpha2", priority_class=f"{ns}-urgent", cpu="6")(ns, where)
-    made[0]["spec"]["priorityClassName"] = f"{ns}-urgent"
-    return [*_urgent(ns, where), *made]
+    created = quorum(2, 2, version="v1alpha2", priority_class=f"{ns}-urgent", cpu="6")(ns, nodes)
+    created[0]["spec"]["priorityClassName"] = f"{ns}-urgent"
+    return [*_urgent(ns, nodes), *created]
 
 
 # On 1.36 neither its pods nor its PodGroup say that others are being taken away for them (`pod group is
@@ -99,7 +99,7 @@ PREEMPTING_136 = (
         says=("2 pods of lower priority",), members={"scheduled": 0}, nodes=2,
         twin="preempting-gang",
     ),
-    # The pods have the priority and their group has not: nobody leaves for them.
+    # The pods have the priority and their group has not, so no pod is preempted for them.
     Scenario(
         "preempting-gang", "Job", "run", "insufficient-resources", "waiting",
         all_of(holders([0, 1], **_SLOW), _urgent_gang("run", 2, gang="all", cpu="6")),
@@ -110,9 +110,9 @@ PREEMPTING_136 = (
 
 def _push_aside(stage: Stage) -> None:
     """Let a gang of a higher priority take all nodes."""
-    where = {POOL: stage.pool}
+    nodes = {POOL: stage.pool}
     make = _urgent_gang("usurper", 2, gang="all", cpu="6")
-    stage.make(make(stage.namespace, where))
+    stage.make(make(stage.namespace, nodes))
 
 
 def _withdraw(stage: Stage) -> None:
@@ -132,12 +132,12 @@ def _withdraw_and_uncordon(stage: Stage) -> None:
 
 def _push_aside_pods(stage: Stage) -> None:
     """Let pods of a higher priority, each scheduled for itself, take all nodes."""
-    where = {POOL: stage.pool}
+    nodes = {POOL: stage.pool}
     make = _urgent_gang("usurper", 2, indexed=False, cpu="6")
-    stage.make(make(stage.namespace, where))
+    stage.make(make(stage.namespace, nodes))
 
 
-# Who took the room is told by name, also where the scheduler tells no more than the uid of a pod.
+# The preemptor is named, even if the scheduler only reports the uid of a pod.
 PREEMPTED_PODS = (
     Scenario(
         "preempted-pods", "Job", "run", "running", "running", loose(2, cpu="6"),
@@ -169,7 +169,7 @@ PREEMPTED = (
             Step(_withdraw_and_uncordon, "running", "running", (), {"ready": 2}),
         ),
     ),
-    # Nobody makes bare pods anew: the group has 0 of 2.
+    # Bare pods are not recreated: the group has 0 of 2.
     Scenario(
         "preempted-gang-for-good", "PodGroup", "run", "below-quorum", "blocked", quorum(2, 2, cpu="5"),
         nodes=2, act=_push_out, says=("0 of 2",), members={"quorum": 2, "created": 0},

@@ -1,4 +1,4 @@
-"""Scenarios of gangs of which each has what the other needs, and of one that only looks like it."""
+"""Scenarios of gangs that hold each other's capacity, and a lookalike."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ BURN_IN = taint("example.com/burn-in")
 TOLERATED: list[Json] = [{"key": "example.com/burn-in", "operator": "Exists"}]
 
 
-def _crossed(ns: str, where: Where) -> list[Json]:
+def _crossed(ns: str, nodes: Where) -> list[Json]:
     """Two JobSets of two Jobs, each to begin on the node that the other's second Job needs."""
-    left: JobOptions = {"node_selector": {**where, "side": "left"}, "cpu": "6"}
-    right: JobOptions = {"node_selector": {**where, "side": "right"}, "cpu": "6"}
+    left: JobOptions = {"node_selector": {**nodes, "side": "left"}, "cpu": "6"}
+    right: JobOptions = {"node_selector": {**nodes, "side": "right"}, "cpu": "6"}
     ready = {"a": "Ready"}
     return [
         _jobset("one", ns, {**left, "start_after": WHEN_TOLD}, {**right, "depends_on": ready}),
@@ -43,14 +43,14 @@ def _jobset(name: str, ns: str, first: JobOptions, second: JobOptions) -> Json:
     return jobset(name, ns, jobs={"a": first, "b": second})
 
 
-def _half_alone(ns: str, where: Where) -> list[Json]:
-    """The first of them alone: what it needs is taken by a pod that needs nothing of it."""
-    return [*holders([1], cpu="6")(ns, where), *_crossed(ns, where)[:1]]
+def _half_alone(ns: str, nodes: Where) -> list[Json]:
+    """The first of them alone: an unrelated pod uses the capacity it needs."""
+    return [*holders([1], cpu="6")(ns, nodes), *_crossed(ns, nodes)[:1]]
 
 
 def _wait_placed(stage: Stage, count: int) -> None:
     patiently(
-        lambda: sum("nodeName" in found["spec"] for found in stage.pods()) >= count,
+        lambda: sum("nodeName" in pod["spec"] for pod in stage.pods()) >= count,
         f"{count} placed pods in {stage.namespace}",
     )
 
@@ -63,8 +63,8 @@ def _beside(other: int) -> Callable[[Stage], None]:
 
     def act(stage: Stage) -> None:
         _wait_placed(stage, 2)
-        others = one_job("other", other, indexed=False, cpu="4", tolerations=TOLERATED)
-        stage.make(others(stage.namespace, {POOL: stage.pool}))
+        rest = one_job("other", other, indexed=False, cpu="4", tolerations=TOLERATED)
+        stage.make(rest(stage.namespace, {POOL: stage.pool}))
         _wait_placed(stage, 4)
         stage.client.patch("v1", "Node", stage.node("1"), {"spec": {"taints": None}})
 
@@ -74,10 +74,10 @@ def _beside(other: int) -> Callable[[Stage], None]:
 def _pair(name: str, **worker: Any) -> Objects:
     """Return a JobSet of a driver that needs 6 cores and a worker that needs 4 GPUs."""
 
-    def make(ns: str, where: Mapping[str, str]) -> list[Json]:
+    def make(ns: str, nodes: Mapping[str, str]) -> list[Json]:
         jobs: Any = {
-            "driver": {"cpu": "6", "node_selector": where},
-            "worker": {"gpu": 4, "node_selector": where, **worker},
+            "driver": {"cpu": "6", "node_selector": nodes},
+            "worker": {"gpu": 4, "node_selector": nodes, **worker},
         }
         return [jobset(name, ns, jobs=jobs)]
 

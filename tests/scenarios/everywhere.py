@@ -11,49 +11,49 @@ from tests.scenarios.scenario import WHEN_TOLD, Played, Scenario, Stage, Step
 Where = Mapping[str, str]
 
 
-def _suspended(ns: str, where: Where) -> list[Json]:
+def _suspended(ns: str, nodes: Where) -> list[Json]:
     return [job("night-run", ns, parallelism=4, suspend=True)]
 
 
-def _queued(ns: str, where: Where) -> list[Json]:
+def _queued(ns: str, nodes: Where) -> list[Json]:
     labels = {"kueue.x-k8s.io/queue-name": "gpu-lq"}
     return [job("queued-run", ns, parallelism=4, suspend=True, job_labels=labels)]
 
 
-def _refused(ns: str, where: Where) -> list[Json]:
+def _refused(ns: str, nodes: Where) -> list[Json]:
     return [
         quota("pods-quota", ns, pods="2"),
-        job("refused", ns, parallelism=4, gang="all", node_selector=where),
+        job("refused", ns, parallelism=4, gang="all", node_selector=nodes),
     ]
 
 
-def _jobset_running(ns: str, where: Where) -> list[Json]:
+def _jobset_running(ns: str, nodes: Where) -> list[Json]:
     return [
         jobset(
             "whole",
             ns,
             jobs={
-                "driver": {"node_selector": where},
-                "workers": {"replicas": 2, "pods": 2, "node_selector": where},
+                "driver": {"node_selector": nodes},
+                "workers": {"replicas": 2, "pods": 2, "node_selector": nodes},
             },
         )
     ]
 
 
-def _depends(ns: str, where: Where) -> list[Json]:
+def _depends(ns: str, nodes: Where) -> list[Json]:
     return [
         jobset(
             "staged",
             ns,
             jobs={
-                "driver": {"never_ready": "pending", "node_selector": where},
-                "workers": {"pods": 3, "depends_on": {"driver": "Ready"}, "node_selector": where},
+                "driver": {"never_ready": "pending", "node_selector": nodes},
+                "workers": {"pods": 3, "depends_on": {"driver": "Ready"}, "node_selector": nodes},
             },
         )
     ]
 
 
-def _image(ns: str, where: Where) -> list[Json]:
+def _image(ns: str, nodes: Where) -> list[Json]:
     return [
         job(
             "typo",
@@ -61,12 +61,12 @@ def _image(ns: str, where: Where) -> list[Json]:
             parallelism=2,
             never_ready="image-pull",
             image="registry.example/no-such:1",
-            node_selector=where,
+            node_selector=nodes,
         )
     ]
 
 
-def _crash(ns: str, where: Where) -> list[Json]:
+def _crash(ns: str, nodes: Where) -> list[Json]:
     return [
         job(
             "crashing",
@@ -76,34 +76,34 @@ def _crash(ns: str, where: Where) -> list[Json]:
             restart_policy="OnFailure",
             backoff_limit=100,
             restarts=5,
-            node_selector=where,
+            node_selector=nodes,
         )
     ]
 
 
-def _starting(ns: str, where: Where) -> list[Json]:
-    return [job("pulling", ns, parallelism=2, never_ready="pending", node_selector=where)]
+def _starting(ns: str, nodes: Where) -> list[Json]:
+    return [job("pulling", ns, parallelism=2, never_ready="pending", node_selector=nodes)]
 
 
-def _failed(ns: str, where: Where) -> list[Json]:
+def _failed(ns: str, nodes: Where) -> list[Json]:
     return [
-        jobset("broken", ns, jobs={"w": {"pods": 2, "fail_after": "1s", "node_selector": where}})
+        jobset("broken", ns, jobs={"w": {"pods": 2, "fail_after": "1s", "node_selector": nodes}})
     ]
 
 
-def _succeeded(ns: str, where: Where) -> list[Json]:
-    return [job("done", ns, parallelism=2, complete_after="1s", node_selector=where)]
+def _succeeded(ns: str, nodes: Where) -> list[Json]:
+    return [job("done", ns, parallelism=2, complete_after="1s", node_selector=nodes)]
 
 
-def _restarting(ns: str, where: Where) -> list[Json]:
+def _restarting(ns: str, nodes: Where) -> list[Json]:
     return [
         jobset(
             "flaky",
             ns,
             max_restarts=3,
             jobs={
-                "a": {"pods": 2, "start_after": WHEN_TOLD, "node_selector": where},
-                "b": {"pods": 1, "start_after": WHEN_TOLD, "node_selector": where},
+                "a": {"pods": 2, "start_after": WHEN_TOLD, "node_selector": nodes},
+                "b": {"pods": 1, "start_after": WHEN_TOLD, "node_selector": nodes},
             },
         )
     ]
@@ -117,19 +117,19 @@ def _fail_one(stage: Stage) -> None:
     stage.script(first, fail_after="1s")
 
 
-def _lone_pod(ns: str, where: Where) -> list[Json]:
-    return [pod("notebook", ns, node_selector=where)]
+def _lone_pod(ns: str, nodes: Where) -> list[Json]:
+    return [pod("notebook", ns, node_selector=nodes)]
 
 
-def _gated_pod(ns: str, where: Where) -> list[Json]:
-    return [pod("gated", ns, gates=["example.com/data-staged"], node_selector=where)]
+def _gated_pod(ns: str, nodes: Where) -> list[Json]:
+    return [pod("gated", ns, gates=["example.com/data-staged"], node_selector=nodes)]
 
 
-def _nobody(ns: str, where: Where) -> list[Json]:
-    return [pod("orphaned", ns, scheduler="retired-scheduler", node_selector=where)]
+def _nobody(ns: str, nodes: Where) -> list[Json]:
+    return [pod("orphaned", ns, scheduler="retired-scheduler", node_selector=nodes)]
 
 
-def _managed(ns: str, where: Where) -> list[Json]:
+def _managed(ns: str, nodes: Where) -> list[Json]:
     return [
         job("delegated", ns, parallelism=2, job_spec={"managedBy": "example.com/other-controller"})
     ]
@@ -141,7 +141,7 @@ EVERYWHERE = (
         members={"desired": 4, "created": 0, "ready": 0}, twin="queue-evaluating",
     ),
     Scenario(
-        # No Kueue is served in any of these clusters: nobody will ever admit it.
+        # None of these clusters serves Kueue, so no controller will admit it.
         "queue-evaluating", "Job", "queued-run", "queue-evaluating", "blocked", _queued,
         says=("gpu-lq", "but this cluster serves no"), advises=("Resume", "queued-run"),
         members={"desired": 4, "created": 0}, twin="suspended",
@@ -200,7 +200,7 @@ EVERYWHERE = (
         says=("retired-scheduler",), members={"scheduled": 0}, nodes=1, twin="gated",
     ),
     Scenario(
-        # It says that another controller makes its pods. There is none, so at last nobody will.
+        # It says that another controller makes its pods. That controller does not exist, so no pods appear.
         "managed-by", "Job", "delegated", "pods-not-created", "starting", _managed,
         says=("example.com/other-controller",), members={"desired": 2, "created": 0},
         twin="suspended",

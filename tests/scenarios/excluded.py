@@ -1,4 +1,4 @@
-"""Scenarios of nodes that a gang may not use: tainted, cordoned, or not what its owner asked for."""
+"""Scenarios of unusable nodes: tainted, cordoned, or not requested by the owner."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ def _models() -> Json:
     return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}}
 
 
-def _bench(ns: str, where: Mapping[str, str]) -> list[Json]:
+def _bench(ns: str, nodes: Mapping[str, str]) -> list[Json]:
     """Return a Job of 3 that wants no spot nodes and tolerates the bench of another team."""
     terms = [{"matchExpressions": [{"key": "tier", "operator": "NotIn", "values": ["spot"]}]}]
     rule = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
     tolerated = {"key": "dedicated", "operator": "Equal", "value": "web", "effect": "NoSchedule"}
     options: dict[str, Any] = {"affinity": {"nodeAffinity": rule}, "tolerations": [tolerated]}
-    return [job("run", ns, parallelism=3, cpu="2", node_selector=where, **options)]
+    return [job("run", ns, parallelism=3, cpu="2", node_selector=nodes, **options)]
 
 
 def _half_a_node(**options: Any) -> Objects:
@@ -54,7 +54,7 @@ def _half_a_node(**options: Any) -> Objects:
 
 
 def _steal(stage: Stage) -> None:
-    """Delete a member when somebody's pod has come to its node."""
+    """Delete a member when another user's pod has come to its node."""
     members = stage.pods(**{"batch.kubernetes.io/job-name": "run"})
     victim = next(member for member in members if is_ready(member))
     spec = {"nodeName": victim["spec"]["nodeName"]}
@@ -109,8 +109,9 @@ GANGS = (
         gang(2, spec=device("example.com/fpga", 1)),
         says=("2", "example.com/fpga"), members={"scheduled": 0}, nodes=2, twin="all-cordoned",
     ),
-    # Two open nodes of 4 CPU are too small for a member of 6. Of the 3 large ones, taints take 2 (tolerated
-    # with another effect only), a cordon 1. One open node of 8 more takes one member of two; one more, both.
+    # Two open nodes of 4 CPU are too small for a member of 6. Of the 3 large ones, taints take 2
+    # (tolerated with another effect only), a cordon 1. One open node of 8 more takes one member of
+    # two. One more takes both.
     Scenario(
         "small-open", "Job", "run", "untolerated-taint", "blocked",
         gang(2, cpu="6", tolerations=[_WRONG_EFFECT]), says=("dedicated=batch",),
@@ -125,7 +126,7 @@ GANGS = (
         gang(2, cpu="6", tolerations=[_WRONG_EFFECT], node_selector={RACK: "edge"}),
         says=(RACK, "CPU"), rooms=_SMALL_OPEN, twin="small-open",
     ),
-    # Who tolerates every taint tolerates a cordon too: what lacks is room, 3 + 3 free for 2 x 4.
+    # A pod that tolerates every taint tolerates a cordon. The shortage is capacity, 3 + 3 free for 2 x 4.
     Scenario(
         "cordon-tolerated", "Job", "run", "insufficient-resources", "waiting",
         _half_a_node(tolerations=[{"operator": "Exists"}]), says=("CPU", "8", "6"),
@@ -141,14 +142,14 @@ GANGS = (
 )  # fmt: skip
 
 GANGS_136 = (
-    # Node 0 is not asked for. Of 1, 2, 3 (NotIn takes a node without the label) the taint removes two,
-    # the cordon one. It tolerates dedicated=web, not lab.
+    # Node 0 is not requested. Of 1, 2, 3 (NotIn takes a node without the label) the taint removes
+    # two, the cordon one. It tolerates dedicated=web, not lab.
     Scenario(
         "bench-mostly-reserved", "Job", "run", "untolerated-taint", "blocked",
         _bench, ("dedicated=lab",), {"created": 3, "scheduled": 0},
         rooms=(_SPOT, _RESERVED, _RESERVED_UNLABELLED, _DRAINED), twin="bench-mostly-drained",
     ),
-    # Of 1, 2, 3 the taint removes one and the cordon two; the PreferNoSchedule taint of 3 removes nobody.
+    # Of 1, 2, 3 the taint removes one and the cordon two. The PreferNoSchedule taint of 3 removes no node.
     Scenario(
         "bench-mostly-drained", "Job", "run", "nodes-unschedulable", "blocked",
         _bench, ("bench-mostly-drained-2", "bench-mostly-drained-3"),
@@ -181,8 +182,8 @@ LOOSE = (
             Step(lambda stage: stage.delete("thief"), "running", "running", members={"ready": 2}),
         ), twin="fenced",
     ),
-    # Of six nodes the last three are not what the owner asked for (retired, volta, no model). Of the
-    # three that are, two are cordoned and one is tainted.
+    # The last three of six nodes do not match the request (retired, volta, no model). Of the three
+    # that match, two are cordoned and one is tainted.
     Scenario(
         "fenced", "Job", "run", "nodes-unschedulable", "blocked",
         loose(2, affinity=_models()), rooms=(

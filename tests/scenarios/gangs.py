@@ -12,39 +12,39 @@ from tests.scenarios.scenario import POOL, WHEN_TOLD, Played, Room, Scenario, St
 Where = Mapping[str, str]
 
 
-def _members(ns: str, where: Where, count: int, group: str, **options: object) -> list[Json]:
+def _members(ns: str, nodes: Where, count: int, group: str, **options: object) -> list[Json]:
     return [
-        pod(f"m-{index}", ns, pod_group=group, node_selector=where, **options)  # type: ignore[arg-type]
+        pod(f"m-{index}", ns, pod_group=group, node_selector=nodes, **options)  # type: ignore[arg-type]
         for index in range(count)
     ]
 
 
-def _gang_runs(ns: str, where: Where) -> list[Json]:
-    return [job("gang", ns, parallelism=3, gang="all", node_selector=where)]
+def _gang_runs(ns: str, nodes: Where) -> list[Json]:
+    return [job("gang", ns, parallelism=3, gang="all", node_selector=nodes)]
 
 
-def _short_of_gpus(ns: str, where: Where) -> list[Json]:
-    return [job("big", ns, parallelism=6, gang="all", gpu=4, node_selector=where)]
+def _short_of_gpus(ns: str, nodes: Where) -> list[Json]:
+    return [job("big", ns, parallelism=6, gang="all", gpu=4, node_selector=nodes)]
 
 
-def _no_such_node(ns: str, where: Where) -> list[Json]:
-    selector = {**where, "zone": "moon"}
+def _no_such_node(ns: str, nodes: Where) -> list[Json]:
+    selector = {**nodes, "zone": "moon"}
     return [job("lunar", ns, parallelism=3, gang="all", node_selector=selector)]
 
 
 def _quorum_of(version: str) -> tuple[Scenario, ...]:
     """Scenarios with hand-made PodGroups of one API version."""
 
-    def below_quorum(ns: str, where: Where) -> list[Json]:
+    def below_quorum(ns: str, nodes: Where) -> list[Json]:
         group = podgroup("half", ns, version=version, gang=4)
-        return [group, *_members(ns, where, 2, "half")]
+        return [group, *_members(ns, nodes, 2, "half")]
 
-    def at_quorum(ns: str, where: Where) -> list[Json]:
+    def at_quorum(ns: str, placements: Where) -> list[Json]:
         group = podgroup("enough", ns, version=version, gang=2)
-        return [group, *_members(ns, where, 2, "enough")]
+        return [group, *_members(ns, placements, 2, "enough")]
 
-    def missing(ns: str, where: Where) -> list[Json]:
-        return _members(ns, where, 1, "no-such-group")
+    def missing(ns: str, namespace: Where) -> list[Json]:
+        return _members(ns, namespace, 1, "no-such-group")
 
     def job_missing(ns: str, where: Where) -> list[Json]:
         return [job("stray", ns, parallelism=2, pod_group="lost-group", node_selector=where)]
@@ -107,7 +107,7 @@ def _quorum_of(version: str) -> tuple[Scenario, ...]:
             "PodGroup",
             "going",
             stage.namespace,
-            until=lambda found: found["metadata"].get("finalizers"),
+            until=lambda result: result["metadata"].get("finalizers"),
         )
         stage.client.delete(api, "PodGroup", "going", stage.namespace)
 
@@ -181,9 +181,9 @@ def _quorum_of(version: str) -> tuple[Scenario, ...]:
     )  # fmt: skip
 
 
-def _partly_placed(ns: str, where: Where) -> list[Json]:
+def _partly_placed(ns: str, nodes: Where) -> list[Json]:
     # NonIndexed: no gang in 1.36; a basic group in 1.37. Both place pod by pod.
-    return [job("sweep", ns, parallelism=4, cpu="6", indexed=False, node_selector=where)]
+    return [job("sweep", ns, parallelism=4, cpu="6", indexed=False, node_selector=nodes)]
 
 
 GANG_JOBS = (
@@ -209,29 +209,29 @@ GANG_JOBS = (
 )  # fmt: skip
 
 
-def _priority_mismatch(ns: str, where: Where) -> list[Json]:
+def _priority_mismatch(ns: str, nodes: Where) -> list[Json]:
     return [
         priority_class(f"{ns}-urgent", 1000),
         podgroup("ranked", ns, gang=2),
-        *_members(ns, where, 2, "ranked", priority_class=f"{ns}-urgent"),
+        *_members(ns, nodes, 2, "ranked", priority_class=f"{ns}-urgent"),
     ]
 
 
-def _two_minds(ns: str, where: Where, size: int = 2) -> list[Json]:
+def _two_minds(ns: str, nodes: Where, size: int = 2) -> list[Json]:
     """Pods of one group of which one may not preempt: the scheduler gives up."""
     calm = {**priority_class(f"{ns}-calm", 0), "preemptionPolicy": "Never"}
     return [
         calm,
         podgroup("minds", ns, gang=size),
-        *_members(ns, where, size - 1, "minds"),
-        pod("m-calm", ns, pod_group="minds", priority_class=f"{ns}-calm", node_selector=where),
+        *_members(ns, nodes, size - 1, "minds"),
+        pod("m-calm", ns, pod_group="minds", priority_class=f"{ns}-calm", node_selector=nodes),
     ]
 
 
-def _one_urgent(ns: str, where: Where) -> list[Json]:
+def _one_urgent(ns: str, nodes: Where) -> list[Json]:
     """Return a gang of three bare pods, the last of which has a higher priority."""
     urgent = f"{ns}-urgent"
-    return [priority_class(urgent, 70), *bare(3, {}, {}, {"priority_class": urgent})(ns, where)]
+    return [priority_class(urgent, 70), *bare(3, {}, {}, {"priority_class": urgent})(ns, nodes)]
 
 
 def _grow(stage: Stage) -> None:
@@ -242,14 +242,14 @@ def _grow(stage: Stage) -> None:
     stage.client.patch("batch/v1", "Job", "elastic", {"spec": spec}, stage.namespace)
 
 
-def _slow_job(ns: str, where: Where) -> list[Json]:
-    return [job("elastic", ns, parallelism=2, gang=2, start_after=WHEN_TOLD, node_selector=where)]
+def _slow_job(ns: str, nodes: Where) -> list[Json]:
+    return [job("elastic", ns, parallelism=2, gang=2, start_after=WHEN_TOLD, node_selector=nodes)]
 
 
-def _long_name(ns: str, where: Where) -> list[Json]:
+def _long_name(ns: str, nodes: Where) -> list[Json]:
     # The controller makes a template named <job>-pgt-0, which may have 63 characters at most.
     name = "a-very-long-name-for-a-training-run-that-somebody-generated"
-    return [job(name, ns, parallelism=2, gang="all", node_selector=where)]
+    return [job(name, ns, parallelism=2, gang="all", node_selector=nodes)]
 
 
 ON_137 = (
@@ -304,7 +304,7 @@ LIMITED = (
         says=("podgroups.scheduling.k8s.io",), twin="below-quorum",
     ),
 )  # fmt: skip
-"""What somebody is told who may not look at PodGroups: of a gang that runs, and of one that cannot."""
+"""Verdicts for a viewer without access to PodGroups: on a running gang, and on one that cannot run."""
 
 
 PLAYED: Played = {

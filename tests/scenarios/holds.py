@@ -28,9 +28,9 @@ def _is_served(client: Client) -> bool:
     return any(group["name"] == "gangboard.dev" for group in groups)
 
 
-def three_jobs(ns: str, where: Mapping[str, str]) -> list[Json]:
+def three_jobs(ns: str, nodes: Mapping[str, str]) -> list[Json]:
     """Return a JobSet of three Jobs."""
-    return [jobset("trio", ns, jobs={"w": {"replicas": 3, "pods": 2, "node_selector": where}})]
+    return [jobset("trio", ns, jobs={"w": {"replicas": 3, "pods": 2, "node_selector": nodes}})]
 
 
 def hold_one(stage: Stage) -> None:

@@ -1,7 +1,7 @@
-"""Scenarios of 1.35: groups without objects, and members that hold room while they wait at the gate.
+"""Scenarios of 1.35: groups without objects, and gated members that hold capacity.
 
-There a pod names a Workload and a group in it (`spec.workloadRef`). Members that fit get a nominated
-node and keep it without being bound; nobody writes a condition on them.
+There a pod names a Workload and a group in it (`spec.workloadRef`). Members that fit get a nominated node
+and keep it without being bound. They get no condition.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _JOB_NAME = "batch.kubernetes.io/job-name"
 
 def _plan(entry: str, quorum: int, name: str = "plan") -> Objects:
     """Return a Workload with one entry."""
-    return lambda ns, where: [workload(name, ns, templates={entry: quorum}, version=_VERSION)]
+    return lambda ns, nodes: [workload(name, ns, templates={entry: quorum}, version=_VERSION)]
 
 
 def _job(name: str, count: int, group: tuple[str, str], **options: Any) -> Objects:
@@ -54,9 +54,9 @@ def _gang(count: int, *, least: int | None = None, **options: Any) -> Objects:
 def _bare(count: int, *, least: int, **options: Any) -> Objects:
     """Return the same group of bare pods: its Workload is all that they have in common."""
 
-    def make(ns: str, where: Where) -> list[Json]:
+    def make(ns: str, nodes: Where) -> list[Json]:
         return [
-            pod(f"m-{index}", ns, pod_group=("plan", "all"), node_selector=where, **options)
+            pod(f"m-{index}", ns, pod_group=("plan", "all"), node_selector=nodes, **options)
             for index in range(count)
         ]
 
@@ -64,10 +64,10 @@ def _bare(count: int, *, least: int, **options: Any) -> Objects:
 
 
 def _after_the_gang(stage: Stage) -> None:
-    """A pod of somebody else, when two members hold their nodes at the gate."""
+    """A pod of another user, while two members hold their nodes at the gate."""
 
     def nominated() -> bool:
-        return sum(bool(one["status"].get("nominatedNodeName")) for one in stage.pods()) == 2
+        return sum(bool(item["status"].get("nominatedNodeName")) for item in stage.pods()) == 2
 
     patiently(nominated, f"two nominated pods in {stage.namespace}")
     late = pod("late", stage.namespace, cpu="6", node_selector={POOL: stage.pool})
@@ -122,8 +122,8 @@ def _neighbour(count: int) -> Objects:
 
 def _at_gate(stage: Stage) -> bool:
     """Whether two pods of the neighbour hold room at the gate."""
-    found = stage.pods(**{_JOB_NAME: "big"})
-    return sum("nominatedNodeName" in pod["status"] for pod in found) == 2
+    result = stage.pods(**{_JOB_NAME: "big"})
+    return sum("nominatedNodeName" in pod["status"] for pod in result) == 2
 
 
 def _there(stage: Stage) -> bool:
@@ -163,7 +163,7 @@ def _then(make: Objects, ready: Callable[[Stage], object]) -> Callable[[Stage], 
 
 RUNS = "running", "running"
 KUBERNETES_135 = (
-    # Two members keep their nodes by nomination, the third has none; what they keep is theirs.
+    # Two members keep their nodes by nomination, the third has none. The reserved capacity is theirs.
     Scenario(
         "gate-and-room", "Job", "run", "insufficient-resources", "waiting",
         all_of(holders([0], cpu="8"), _gang(3, cpu="6")),
@@ -200,14 +200,14 @@ KUBERNETES_135 = (
         steps=(Step(_lose_two, "lost-members", "degraded", ("gate-elastic-0",),
                     {"quorum": 2, "scheduled": 1, "ready": 1}),),
     ),
-    # Nothing runs on the nodes, but two pods of `big` wait at the gate and hold 6 of 8 on each: free
-    # 2 + 2 = 4 for 2 x 4 = 8, none fits. Without them both would. `run` itself holds nothing.
+    # The nodes run no pods, but two pods of `big` wait at the gate and hold 6 of 8 on each: free 2 +
+    # 2 = 4 for 2 x 4 = 8, none fits. Without them both would. `run` itself holds no capacity.
     Scenario(
         "neighbour-at-gate", "Job", "run", "insufficient-resources", "waiting",
         _neighbour(3), ("CPU",), {"desired": 2, "quorum": 2, "created": 2, "scheduled": 0},
         nodes=2, act=_then(_RUN, _at_gate), twin="neighbour-too-few",
     ),
-    # `big` has 2 pods and needs 3: nobody tries them, they hold nothing, and 2 x 4 on 16 runs.
+    # `big` has 2 pods and needs 3. Its pods are not tried and hold no capacity, and 2 x 4 on 16 runs.
     Scenario(
         "neighbour-too-few", "Job", "run", "running", "running",
         _neighbour(2), (), {"desired": 2, "quorum": 2, "scheduled": 2, "ready": 2},
@@ -279,7 +279,7 @@ KUBERNETES_135 = (
         _EXPORTERS, ("9100",), {"desired": 2, "created": 2, "scheduled": 0},
         nodes=2, act=_after_exporters(), twin="exporter-gated",
     ),
-    # The same behind a gate: nobody has looked at ports yet.
+    # The same behind a gate: the scheduler has not checked ports yet.
     Scenario(
         "exporter-gated", "Job", "run", "scheduling-gated", "waiting",
         _EXPORTERS, ("example.com/budget",), {"desired": 2, "created": 2, "scheduled": 0},
@@ -291,7 +291,7 @@ KUBERNETES_135 = (
         says=("2 of 4",), members={"quorum": None, "scheduled": 2}, nodes=2,
         twin="gate-too-small",
     ),
-    # Nobody writes a word about these: only counting tells.
+    # These have no message, so only counting shows the cause.
     Scenario(
         "too-few", "Workload", "plan", "below-quorum", "blocked", _bare(2, least=3),
         says=("2", "3"), members={"quorum": 3, "created": 2, "scheduled": 0}, nodes=1,

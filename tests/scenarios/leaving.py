@@ -1,4 +1,4 @@
-"""How a story that is over leaves: what waits costs its scheduler, its API server and gangboard time."""
+"""How a finished story leaves: waiting gangs cost time of their scheduler, API server and gangboard."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ _PODS = ("v1", "Pod")
 
 
 def leave(plane: ControlPlane, namespace: str) -> None:
-    """Ask for the deletion of a story's owners, groups and pods; nobody waits until they are gone.
+    """Request the deletion of a story's owners, groups and pods, without waiting for it.
 
-    Its namespace stays, empty: a cluster asks ninety times until one of those is gone. So do its nodes:
-    without one of them the scheduler has another sentence, in another event, for each pod that waits.
+    Its namespace stays, empty: a cluster sends ninety requests until a namespace is deleted. Its nodes stay as well:
+    without one of them the scheduler writes a new sentence, in a new event, for each waiting pod.
+
     """
     at_once = {"propagationPolicy": "Background", "gracePeriodSeconds": 0}
     for api_version, kind in (*_OWNERS, *_groups(plane.profile), _PODS):

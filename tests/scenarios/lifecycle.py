@@ -1,4 +1,4 @@
-"""Scenarios of owners on every cluster: held back, in order, tried again, ended, scaled to nothing."""
+"""Scenarios of owners on every cluster: suspended, ordered, retried, finished, scaled to zero."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ TIER = "example.com/tier"
 IN_ORDER = {"startupPolicy": {"startupPolicyOrder": "InOrder"}}
 
 
-def _suspended(ns: str, where: Where) -> list[Json]:
-    workers: JobOptions = {"replicas": 2, "pods": 2, "node_selector": where}
+def _suspended(ns: str, nodes: Where) -> list[Json]:
+    workers: JobOptions = {"replicas": 2, "pods": 2, "node_selector": nodes}
     return [jobset("run", ns, jobs={"workers": workers}, suspend=True)]
 
 
-def _queued(ns: str, where: Where) -> list[Json]:
+def _queued(ns: str, nodes: Where) -> list[Json]:
     labels = {"kueue.x-k8s.io/queue-name": "team-queue"}
     return [
         jobset(
-            "run", ns, jobs={"w": {"pods": 3, "node_selector": where}}, suspend=True, labels=labels
+            "run", ns, jobs={"w": {"pods": 3, "node_selector": nodes}}, suspend=True, labels=labels
         )
     ]
 
@@ -34,17 +34,17 @@ def _resume_jobset(stage: Stage) -> None:
     stage.client.patch(JOBSET, "JobSet", "run", {"spec": {"suspend": False}}, stage.namespace)
 
 
-def _in_order(ns: str, where: Where) -> list[Json]:
+def _in_order(ns: str, nodes: Where) -> list[Json]:
     return [
         jobset(
             "run",
             ns,
             jobs={
-                "prepare": {"node_selector": where},
+                "prepare": {"node_selector": nodes},
                 "train": {
                     "pods": 2,
                     "depends_on": {"prepare": "Complete"},
-                    "node_selector": where,
+                    "node_selector": nodes,
                 },
             },
         )
@@ -52,20 +52,20 @@ def _in_order(ns: str, where: Where) -> list[Json]:
 
 
 def _complete_prepare(stage: Stage) -> None:
-    (found,) = stage.pods(**{ROLE: "prepare"})
-    stage.script(found, complete_after="1s")
+    (result,) = stage.pods(**{ROLE: "prepare"})
+    stage.script(result, complete_after="1s")
 
 
-def _driver_lost(ns: str, where: Where) -> list[Json]:
+def _driver_lost(ns: str, nodes: Where) -> list[Json]:
     """Return a JobSet in order whose driver asks for a label that no node has."""
-    driver: JobOptions = {"node_selector": {**where, TIER: "head"}}
-    workers: JobOptions = {"pods": 2, "node_selector": where}
+    driver: JobOptions = {"node_selector": {**nodes, TIER: "head"}}
+    workers: JobOptions = {"pods": 2, "node_selector": nodes}
     jobs = {"driver": driver, "workers": workers}
     return [jobset("run", ns, jobs=jobs, jobset_spec=IN_ORDER)]
 
 
-def _done(ns: str, where: Where) -> list[Json]:
-    short: JobOptions = {"complete_after": "1s", "node_selector": where}
+def _done(ns: str, nodes: Where) -> list[Json]:
+    short: JobOptions = {"complete_after": "1s", "node_selector": nodes}
     return [jobset("run", ns, jobs={"a": {"pods": 2, **short}, "b": short})]
 
 
@@ -78,7 +78,7 @@ def _fail_one(stage: Stage) -> None:
 
 
 def _delete_what_is_kept(stage: Stage) -> None:
-    """Somebody deletes the Job, and somebody else wants to look at it before it goes."""
+    """A user deletes the Job, and a finalizer of another user delays it."""
     stage.wait_running(2)
     keep = {"metadata": {"finalizers": [KEEP]}}
     stage.client.patch("batch/v1", "Job", "run", keep, stage.namespace)
@@ -89,10 +89,10 @@ def _delete_pod(stage: Stage) -> None:
     stage.client.delete("v1", "Pod", "solo", stage.namespace)
 
 
-def _kept_pod(ns: str, where: Where) -> list[Json]:
-    made = pod("solo", ns, node_selector=where)
-    made["metadata"]["finalizers"] = [KEEP]
-    return [made]
+def _kept_pod(ns: str, nodes: Where) -> list[Json]:
+    created = pod("solo", ns, node_selector=nodes)
+    created["metadata"]["finalizers"] = [KEEP]
+    return [created]
 
 
 def _nothing_happens(stage: Stage) -> None:
@@ -105,8 +105,8 @@ def _scale_to_zero(stage: Stage) -> None:
     stage.client.patch("batch/v1", "Job", "run", spec, stage.namespace)
 
 
-def _ended(ns: str, where: Where) -> list[Json]:
-    return [job("run", ns, parallelism=2, fail_after="1s", backoff_limit=0, node_selector=where)]
+def _ended(ns: str, nodes: Where) -> list[Json]:
+    return [job("run", ns, parallelism=2, fail_after="1s", backoff_limit=0, node_selector=nodes)]
 
 
 LIFECYCLE = (
@@ -149,7 +149,7 @@ LIFECYCLE = (
         one_job("run", 2, start_after=WHEN_TOLD, backoff_limit=3), says=("1 of 3",),
         members={"desired": 2}, nodes=1, act=_fail_one, twin="job-failed",
     ),
-    # It goes on purpose; that it does not go is told when it should have gone.
+    # The deletion is intended. A late deletion is reported after its deadline.
     Scenario(
         "job-deleted", "Job", "run", "being-deleted", "suspended", loose(2),
         says=("Job run", "being deleted", "2 pods"), nodes=1, act=_delete_what_is_kept,
@@ -171,7 +171,7 @@ LIFECYCLE = (
             ),
         ),
     ),
-    # Neither suspended nor waiting: it asks for nothing.
+    # Neither suspended nor waiting: it requests no pods.
     Scenario(
         "scaled-to-zero", "Job", "run", "paused", "suspended", loose(2),
         says=("run", "parallelism", "0"), nodes=1, act=_scale_to_zero, twin="job-failed",

@@ -18,8 +18,8 @@ _SEEN = {
 
 
 def _unseen(name: str, gang: str, code: str, health: str, twin: str, **rest: Any) -> Scenario:
-    """Return what is said of a Job of another cluster by somebody who sees no nodes."""
-    return Scenario(name, "Job", gang, code, health, lambda ns, where: [], twin=twin, **rest)
+    """Return the verdict on a Job of another cluster for a viewer without nodes."""
+    return Scenario(name, "Job", gang, code, health, lambda ns, nodes: [], twin=twin, **rest)
 
 
 _TOLD = ("nodes", "forbidden", "Insufficient")
@@ -32,7 +32,7 @@ NODES_UNSEEN = (
         "cpu-fragmented", "run", "unschedulable", "waiting", "cpu-fragmented",
         says=(*_TOLD, "cpu"), members={"desired": 3, "scheduled": 0},
     ),
-    # What needs no node to be known is said as ever, and what runs runs.
+    # Findings without node facts are as usual, and running gangs run.
     _unseen(
         "partly-placed", "sweep", "partly-placed", "degraded", "gang-runs",
         says=("2 of 4",), members={"desired": 4, "scheduled": 2},

@@ -25,7 +25,7 @@ def _finish_one_lose_one(stage: Stage) -> None:
         "Pod",
         first["metadata"]["name"],
         stage.namespace,
-        until=lambda found: found["status"]["phase"] == "Succeeded",
+        until=lambda result: result["status"]["phase"] == "Succeeded",
         timeout=PATIENCE,
     )
     # A scheduler that has not heard of the first yet counts it, and places the replacement of the second.
@@ -40,7 +40,7 @@ def _silence_one(stage: Stage) -> None:
 
 
 def _silence(node: str) -> Callable[[Stage], None]:
-    """Return the act after which the kubelet of that node says nothing any more."""
+    """Return the action after which the kubelet of that node is silent."""
 
     def act(stage: Stage) -> None:
         stage.wait_seen()
@@ -64,9 +64,9 @@ def _in_ring(ns: str, where: Mapping[str, str]) -> list[Json]:
     return [podgroup("ring", ns, gang=3), *one_job("run", 3, pod_group="ring")(ns, where)]
 
 
-def _cells(ns: str, where: Mapping[str, str]) -> list[Json]:
+def _cells(ns: str, nodes: Mapping[str, str]) -> list[Json]:
     """Return a JobSet of two Jobs of 6 CPU."""
-    return [jobset("run", ns, jobs={"cells": {"replicas": 2, "cpu": "6", "node_selector": where}})]
+    return [jobset("run", ns, jobs={"cells": {"replicas": 2, "cpu": "6", "node_selector": nodes}})]
 
 
 _LOST: Objects = one_job("bereft", 3, gang="all", cpu="6")

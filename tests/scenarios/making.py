@@ -28,8 +28,8 @@ def one_job(name: str, count: int, **options: Any) -> Objects:
     """Return a Job by the words of `tests.controlplane.objects.job`."""
     selector = options.pop("node_selector", {})
 
-    def make(ns: str, where: Mapping[str, str]) -> list[Json]:
-        return [job(name, ns, parallelism=count, node_selector={**where, **selector}, **options)]
+    def make(ns: str, nodes: Mapping[str, str]) -> list[Json]:
+        return [job(name, ns, parallelism=count, node_selector={**nodes, **selector}, **options)]
 
     return make
 
@@ -37,9 +37,9 @@ def one_job(name: str, count: int, **options: Any) -> Objects:
 def quorum(count: int, least: int, *, version: str = "v1beta1", **options: Any) -> Objects:
     """Return a PodGroup `run` with that quorum and `count` bare pods."""
 
-    def make(ns: str, where: Mapping[str, str]) -> list[Json]:
+    def make(ns: str, nodes: Mapping[str, str]) -> list[Json]:
         members = [
-            pod(f"m-{index}", ns, pod_group="run", node_selector=where, **options)
+            pod(f"m-{index}", ns, pod_group="run", node_selector=nodes, **options)
             for index in range(count)
         ]
         return [podgroup("run", ns, version=version, gang=least), *members]
@@ -50,12 +50,12 @@ def quorum(count: int, least: int, *, version: str = "v1beta1", **options: Any) 
 def bare(least: int, *pods: Mapping[str, Any], cpu: str = "1") -> Objects:
     """Return a PodGroup `run` with that quorum and bare pods, each with its own options."""
 
-    def make(ns: str, where: Mapping[str, str]) -> list[Json]:
-        made = [
-            pod(f"m-{at}", ns, pod_group="run", node_selector=where, cpu=cpu, **options)
-            for at, options in enumerate(pods)
+    def make(ns: str, nodes: Mapping[str, str]) -> list[Json]:
+        created = [
+            pod(f"m-{index}", ns, pod_group="run", node_selector=nodes, cpu=cpu, **options)
+            for index, options in enumerate(pods)
         ]
-        return [podgroup("run", ns, gang=least), *made]
+        return [podgroup("run", ns, gang=least), *created]
 
     return make
 
@@ -63,11 +63,11 @@ def bare(least: int, *pods: Mapping[str, Any], cpu: str = "1") -> Objects:
 def holders(nodes: Sequence[int], **options: Any) -> Objects:
     """Return one pod on each of these nodes, called `holder-<node>`."""
 
-    def make(ns: str, where: Mapping[str, str]) -> list[Json]:
+    def make(ns: str, placements: Mapping[str, str]) -> list[Json]:
         spec = options.get("spec", {})
         return [
-            pod(f"holder-{at}", ns, **{**options, "spec": {**spec, "nodeName": f"{ns}-{at}"}})
-            for at in nodes
+            pod(f"holder-{node}", ns, **{**options, "spec": {**spec, "nodeName": f"{ns}-{node}"}})
+            for node in nodes
         ]
 
     return make
@@ -76,9 +76,9 @@ def holders(nodes: Sequence[int], **options: Any) -> Objects:
 def daemons(**options: Any) -> Objects:
     """Return a DaemonSet `agent` on all nodes of the scenario."""
 
-    def make(ns: str, where: Mapping[str, str]) -> list[Json]:
-        given = {"restart_policy": "Always", "node_selector": where, "labels": {SET: "agent"}}
-        template = pod_template(cast("PodOptions", {**given, **options}))
+    def make(ns: str, nodes: Mapping[str, str]) -> list[Json]:
+        value = {"restart_policy": "Always", "node_selector": nodes, "labels": {SET: "agent"}}
+        template = pod_template(cast("PodOptions", {**value, **options}))
         metadata = {"name": "agent", "namespace": ns}
         spec = {"selector": {"matchLabels": {SET: "agent"}}, "template": template}
         return [{"apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": metadata, "spec": spec}]
@@ -86,20 +86,20 @@ def daemons(**options: Any) -> Objects:
     return make
 
 
-def all_of(*made: Objects) -> Objects:
+def all_of(*created: Objects) -> Objects:
     """Return the objects of all of them, in order."""
-    return lambda ns, where: [obj for make in made for obj in make(ns, where)]
+    return lambda ns, nodes: [obj for make in created for obj in make(ns, nodes)]
 
 
 # What happens
 
 
-def once_running(count: int, made: Objects) -> Callable[[Stage], None]:
+def once_running(count: int, created: Objects) -> Callable[[Stage], None]:
     """Return the act that makes these objects when so many pods of the scenario are ready."""
 
     def act(stage: Stage) -> None:
         stage.wait_running(count)
-        stage.make(made(stage.namespace, {POOL: stage.pool}))
+        stage.make(created(stage.namespace, {POOL: stage.pool}))
 
     return act
 
@@ -118,9 +118,9 @@ def device(resource: str, count: int) -> Json:
     return {"containers": [container(resources={"requests": amounts, "limits": amounts})]}
 
 
-def port(number: int, cpu: str = "", **more: str) -> Json:
+def port(number: int, cpu: str = "", **extra: str) -> Json:
     """Return a pod spec that takes a port of its node; `more` has its protocol and hostIP."""
-    ports = [{"containerPort": number, "hostPort": number, **more}]
+    ports = [{"containerPort": number, "hostPort": number, **extra}]
     return {"containers": [container(cpu=cpu, ports=ports)]}
 
 

@@ -44,11 +44,11 @@ def _wake(stage: Stage) -> None:
     wake_node(stage.client, stage.node("0"))
 
 
-def _small_then_large(ns: str, where: Mapping[str, str]) -> list[Json]:
+def _small_then_large(ns: str, nodes: Mapping[str, str]) -> list[Json]:
     """Return a gang of two sizes; the scheduler tries its pods in the order of their making."""
     sizes = {"small": "3", "large": "5"}
     pods = [
-        pod(name, ns, pod_group="run", node_selector=where, cpu=cpu) for name, cpu in sizes.items()
+        pod(name, ns, pod_group="run", node_selector=nodes, cpu=cpu) for name, cpu in sizes.items()
     ]
     return [*pods, podgroup("run", ns, gang=2)]
 

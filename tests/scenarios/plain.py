@@ -13,34 +13,34 @@ from tests.scenarios.scenario import Played, Room, Scenario
 Where = Mapping[str, str]
 
 
-def dropped(ns: str, where: Where) -> list[Json]:
+def dropped(ns: str, nodes: Where) -> list[Json]:
     """Return a JobSet whose pods name a PodGroup, on a cluster that does not know the field."""
     # JobSet's own schema keeps the field; the API server drops it from the pods without a word.
     return [
-        jobset("hopeful", ns, jobs={"w": {"pods": 2, "pod_group": "pg", "node_selector": where}})
+        jobset("hopeful", ns, jobs={"w": {"pods": 2, "pod_group": "pg", "node_selector": nodes}})
     ]
 
 
-def _plain(ns: str, where: Where) -> list[Json]:
-    return [jobset("ordinary", ns, jobs={"w": {"pods": 2, "node_selector": where}})]
+def _plain(ns: str, nodes: Where) -> list[Json]:
+    return [jobset("ordinary", ns, jobs={"w": {"pods": 2, "node_selector": nodes}})]
 
 
-def _half(ns: str, where: Where) -> list[Json]:
-    return [jobset("half", ns, jobs={"w": {"pods": 4, "cpu": "6", "node_selector": where}})]
+def _half(ns: str, nodes: Where) -> list[Json]:
+    return [jobset("half", ns, jobs={"w": {"pods": 4, "cpu": "6", "node_selector": nodes}})]
 
 
-def _none(ns: str, where: Where) -> list[Json]:
-    return [job("huge", ns, parallelism=2, cpu="20", node_selector=where)]
+def _none(ns: str, nodes: Where) -> list[Json]:
+    return [job("huge", ns, parallelism=2, cpu="20", node_selector=nodes)]
 
 
 def _actors_and_learners(**actors: Any) -> Objects:
-    """Return 2 actors of 1 CPU, 2 learners of 4 GPUs, and somebody's pod with 5 GPUs on node 1."""
+    """Return 2 actors of 1 CPU, 2 learners of 4 GPUs, and another user's pod with 5 GPUs on node 1."""
 
-    def make(ns: str, where: Where) -> list[Json]:
-        learners: JobOptions = {"pods": 2, "gpu": 4, "node_selector": where}
-        actor: Any = {"pods": 2, "node_selector": where, **actors}
+    def make(ns: str, nodes: Where) -> list[Json]:
+        learners: JobOptions = {"pods": 2, "gpu": 4, "node_selector": nodes}
+        actor: Any = {"pods": 2, "node_selector": nodes, **actors}
         run = jobset("run", ns, jobs={"actors": actor, "learners": learners})
-        return [*holders([1], gpu=5)(ns, where), run]
+        return [*holders([1], gpu=5)(ns, nodes), run]
 
     return make
 
@@ -54,8 +54,8 @@ PLAIN = (
         members={"desired": 4, "created": 4, "scheduled": 2, "ready": 2},
         twin="set-pull",
     ),
-    # The same, and the image of the actors is not there. Room would bring no more than learners that
-    # wait for actors; nobody runs, and the image needs a person: that first.
+    # The same with a missing image of the actors. More capacity would only bring learners that wait
+    # for actors. No pod runs, and the image needs a person, so it comes first.
     Scenario(
         "set-pull", "JobSet", "run", "image-pull", "blocked",
         _actors_and_learners(never_ready="image-pull", image="registry.example/actors:nightly"),

@@ -1,4 +1,4 @@
-"""All scenarios of all clusters at the same time, under one gangboard that is looked at all the time."""
+"""All scenarios of all clusters at the same time, under one gangboard that is polled all the time."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ FIRST_SECONDS = 60.0
 SAID_LATE = frozenset(
     ("being-deleted", "node-lost", "not-attempted", "pod-setup-failing", "pods-not-created")
 )
-"""Codes that are said when a minute or two have passed without what should have happened."""
+"""Codes that appear after a minute or two without the expected event."""
 RESTLESS = "k136"
 """1.36.3 spends a core as long as any gang waits there: they do so all at once."""
 HANDS = 12
@@ -43,12 +43,12 @@ HANDS = 12
 
 
 class UntoldError(AssertionError):
-    """What should be said was not said in time; the text has what was said."""
+    """The expected verdict did not appear in time. The text has the verdicts that did."""
 
 
 @dataclass
 class Story:
-    """One scenario: what is expected now, and what was said last."""
+    """One scenario: the expected verdict and the last one."""
 
     cluster: str
     scenario: Scenario
@@ -60,9 +60,9 @@ class Story:
     last: Json | None = None
     right_since: float | None = None
     history: list[str] = field(default_factory=list)
-    """What was said in the present step, each with its second and with what was wrong about it."""
+    """Verdicts of the present step, each with its second and its difference from the expected one."""
     began: float | None = None
-    """When the present step was looked at first."""
+    """Time of the first poll in the present step."""
     given_up: bool = False
     over: threading.Event = field(default_factory=threading.Event)
     """It has been told to its end, or it never will be."""
@@ -72,12 +72,12 @@ class Story:
 
     @property
     def key(self) -> Key:
-        """What it is called by."""
+        """Name of the scenario."""
         return self.cluster, self.scenario.name
 
     @property
     def expected(self) -> Step:
-        """What must be said now."""
+        """Expected verdict of the present step."""
         return self.steps[self.at]
 
     def go_on(self) -> Step:
@@ -89,7 +89,7 @@ class Story:
         return self.expected
 
     def look(self, gang: Json | None, now: float) -> None:
-        """Compare what the API says now with what it should."""
+        """Compare the verdict of the API with the expected one."""
         self.last = gang
         wrong = faults(gang, self.expected)
         self._note(gang, wrong, now)
@@ -101,11 +101,11 @@ class Story:
             self.told.set()
 
     def _note(self, gang: Json | None, wrong: list[str], now: float) -> None:
-        """Keep what is said where it is not what was said before."""
+        """Record a verdict that differs from the previous one."""
         self.began = now if self.began is None else self.began
-        said = f"{gang and gang['code']} ({', '.join(wrong) or 'right'})"
-        if not self.history or not self.history[-1].endswith(f": {said}"):
-            self.history.append(f"{now - self.began:.0f} s: {said}")
+        message = f"{gang and gang['code']} ({', '.join(wrong) or 'right'})"
+        if not self.history or not self.history[-1].endswith(f": {message}"):
+            self.history.append(f"{now - self.began:.0f} s: {message}")
 
     def wait_told(self) -> None:
         """Return when it has been told; raise UntoldError when it takes longer than it may."""
@@ -135,20 +135,20 @@ def faults(gang: Json | None, expected: Step) -> list[str]:
     if gang is None:
         return ["the gang is not there"]
     found = [
-        f"{key}: {gang[key]!r} instead of {wanted!r}"
-        for key, wanted in (("code", expected.code), ("health", expected.health))
-        if gang[key] != wanted
+        f"{key}: {gang[key]!r} instead of {desired!r}"
+        for key, desired in (("code", expected.code), ("health", expected.health))
+        if gang[key] != desired
     ]
     found += [
-        f"members.{key}: {gang['members'][key]!r} instead of {wanted!r}"
-        for key, wanted in expected.members.items()
-        if gang["members"][key] != wanted
+        f"members.{key}: {gang['members'][key]!r} instead of {desired!r}"
+        for key, desired in expected.members.items()
+        if gang["members"][key] != desired
     ]
     found += [
         f"{words!r} not in the message" for words in expected.says if words not in gang["message"]
     ]
     advice = gang["advice"]
-    if not any(all(words in one for words in expected.advises) for one in advice or [""]):
+    if not any(all(words in item for words in expected.advises) for item in advice or [""]):
         found.append(f"no advice of {expected.advises!r} in {advice!r}")
     steps = gang.get("next_steps")
     if steps and steps[0]["harm"] == Harm.WHOLE_GANGS:
@@ -175,15 +175,16 @@ class Play:
         looked_at_later: Collection[Key] = (),
         staying: Collection[Key] = (),
     ) -> None:
-        """`planes` are those that scenarios are played on, by the names of CLUSTERS.
+        """`planes` are the planes of the scenarios, by the names of CLUSTERS.
 
-        Each scenario leaves at its end. Of those `looked_at_later` it is kept what the API said
-        then; those `staying` do not leave.
+        Each scenario leaves at its end. For those `looked_at_later` the final API answer is
+        kept. Those `staying` do not leave.
+
         """
         self._looked_at_later = looked_at_later
         self._staying = staying
         self.wholes: dict[Key, Json] = {}
-        """All that was said of those at their end."""
+        """All verdicts of those at their end."""
         self.installation = installation
         self._planes = planes
         self.stories = {
@@ -258,10 +259,12 @@ class Play:
             story.wait_told()
 
     def _take_away(self, story: Story) -> None:
-        """Leave the machine to the others: to what waits, a scheduler and gangboard come back for ever."""
+        """Yield the machine to the other tests: schedulers and gangboard retry waiting gangs forever."""
         cluster, name = story.key
         if cluster in SEEN_AGAIN:
-            if all(one.over.is_set() for one in self.stories.values() if one.cluster == cluster):
+            if all(
+                story.over.is_set() for story in self.stories.values() if story.cluster == cluster
+            ):
                 self.installation.manage("remove_cluster", cluster)
         elif story.key not in self._staying:
             for again in SEEN_AGAIN:
@@ -273,13 +276,13 @@ class Play:
         """Ask for all gangs all the time: some states pass by."""
         while not self._over.wait(LOOK_SECONDS):
             try:
-                found = self.installation.gangs()
+                result = self.installation.gangs()
             except (AssertionError, urllib3.exceptions.HTTPError) as error:
                 self._failures.append(f"{type(error).__name__}: {error}"[:300])
                 continue
             gangs = {
                 (gang["cluster"], gang["namespace"], gang["kind"], gang["name"]): gang
-                for gang in found
+                for gang in result
             }
             now = time.monotonic()
             for (cluster, name), story in self.stories.items():
@@ -294,7 +297,7 @@ class Play:
         played.result(timeout=ACT_SECONDS + steps * story.scenario.within)
 
     def end(self) -> None:
-        """Look no more. Stories that nobody asked about are given up."""
+        """Stop polling. Stories without a waiting test are given up."""
         self._over.set()
         for story in self.stories.values():
             story.given_up = True

@@ -1,6 +1,6 @@
-"""Scenarios of what a pod asks for besides its containers: init containers, sidecars, overhead, a total of its own.
+"""Scenarios of other requests of a pod: init containers, sidecars, overhead, a total of its own.
 
-The numbers follow from the nodes of a scenario (8 CPU and 32 GiB each unless said).
+The numbers follow from the nodes of a scenario (8 CPU and 32 GiB each by default).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tests.scenarios.scenario import Played, Scenario, Stage, Step
 SETUP = container("setup", "5")
 PROXY = container("proxy", "4", restartPolicy="Always")
 OVERHEAD = {"cpu": "1500m"}
-"""What a sandbox adds to each pod."""
+"""Overhead of a sandbox per pod."""
 
 
 def _unpacking(cpu: str) -> Objects:
@@ -34,11 +34,11 @@ def _unpacking(cpu: str) -> Objects:
     return all_of(holders([0, 1]), members)
 
 
-def _proxied(*more: Objects) -> Objects:
+def _proxied(*extra: Objects) -> Objects:
     """Return four members of 4 CPU: 3 and a sidecar of 1; their init container asks for less."""
     proxy = container("proxy", "1", restartPolicy="Always")
     spec = {"initContainers": [proxy, container("fetch", "2")]}
-    return all_of(holders([0, 1], cpu="2"), *more, gang(4, cpu="3", spec=spec))
+    return all_of(holders([0, 1], cpu="2"), *extra, gang(4, cpu="3", spec=spec))
 
 
 def _as_a_whole(cpu: str) -> Objects:
@@ -66,7 +66,7 @@ def _sandboxed(
 ) -> Objects:
     """Return a Job `run` of this form (`gang`, `loose`) and the RuntimeClass that adds so much to its pods."""
 
-    def make(ns: str, where: Mapping[str, str]) -> list[Json]:
+    def make(ns: str, nodes: Mapping[str, str]) -> list[Json]:
         name = f"{ns}-sandbox"
         runtime = {
             "apiVersion": "node.k8s.io/v1",
@@ -76,7 +76,7 @@ def _sandboxed(
             "overhead": {"podFixed": overhead},
         }
         run = form(count, spec={"runtimeClassName": name}, **options)
-        return [runtime, *run(ns, where)]
+        return [runtime, *run(ns, nodes)]
 
     return make
 
@@ -99,7 +99,7 @@ def _indexed(count: int, **options: str) -> Objects:
 def _urgent_crew(count: int, *, polite: bool) -> Objects:
     """Return a sandboxed Job with a hand-made group, both urgent; a polite class never preempts."""
 
-    def make(ns: str, where: Mapping[str, str]) -> list[Json]:
+    def make(ns: str, nodes: Mapping[str, str]) -> list[Json]:
         urgent = f"{ns}-urgent"
         rank = priority_class(urgent, 1000)
         if polite:
@@ -108,7 +108,7 @@ def _urgent_crew(count: int, *, polite: bool) -> Objects:
         return [
             rank,
             crew,
-            *_sandboxed_136(count, priority_class=urgent, pod_group="crew")(ns, where),
+            *_sandboxed_136(count, priority_class=urgent, pod_group="crew")(ns, nodes),
         ]
 
     return make
@@ -119,8 +119,8 @@ _SLOW_HOLDER = holders([0], cpu="3", linger="20m")
 
 def _full_of_agents(count: int) -> Objects:
     """Return a Job of pods of 2.5 CPU in a sandbox, on nodes with holders of 4.5 CPU and agents of 1.5."""
-    others = all_of(holders([0, 1], cpu="4500m"), daemons(cpu="1500m"))
-    return all_of(others, _sandboxed(loose, count, OVERHEAD, cpu="2500m"))
+    rest = all_of(holders([0, 1], cpu="4500m"), daemons(cpu="1500m"))
+    return all_of(rest, _sandboxed(loose, count, OVERHEAD, cpu="2500m"))
 
 
 def _delete_holders(stage: Stage) -> None:
@@ -160,12 +160,12 @@ GANGS = (
         "sidecar-others-leave", "Job", "run", "insufficient-resources", "waiting", _proxied(),
         says=("CPU", "16", "12"), nodes=2, twin="sidecar-agents-stay",
     ),
-    # A DaemonSet of 1 CPU more: 7 a node whoever leaves, one member each, 2 of 4.
+    # A DaemonSet of 1 CPU more leaves 7 a node in any case, one member each, 2 of 4.
     Scenario(
         "sidecar-agents-stay", "Job", "run", "exceeds-capacity", "blocked", _proxied(daemons()),
         says=("CPU", "16"), nodes=2, twin="sidecar-others-leave",
     ),
-    # The pod as a whole asks for 4 CPU, whatever its container does: 3 free on each of 3 nodes, 9 for 8.
+    # The pod as a whole requests 4 CPU, independent of its container: 3 free on each of 3 nodes, 9 for 8.
     Scenario(
         "whole-scattered", "Job", "run", "fragmented", "waiting", _as_a_whole("4"),
         says=("CPU", "9"), nodes=3, twin="whole-short",
@@ -229,7 +229,7 @@ LOOSE = (
         says=("2 of 3", "CPU"), members={"desired": 3, "scheduled": 2, "ready": 2},
         twin="init-giant",
     ),
-    # An init container runs alone: max(10, 2) = 10 CPU, more than an empty node of 8 has. Nobody has
+    # An init container runs alone: max(10, 2) = 10 CPU, more than an empty node of 8 has. No pod has
     # to leave, no node is big enough.
     Scenario(
         "init-giant", "Job", "run", "no-matching-node", "blocked",

@@ -1,4 +1,4 @@
-"""Scenarios of what a node gives once: a host port, and a place for one more pod."""
+"""Scenarios of exclusive resources of a node: a host port, and a pod slot."""
 
 from __future__ import annotations
 
@@ -28,32 +28,32 @@ def _static_then_gang(stage: Stage) -> None:
         node = stage.client.get("v1", "Node", stage.node(suffix))["metadata"]
         marks = {"kubernetes.io/config.mirror": "proxy", "kubernetes.io/config.source": "file"}
         spec = {**port(9400, "1"), "nodeName": node["name"]}
-        made = pod(f"proxy-{suffix}", stage.namespace, annotations=marks, spec=spec)
+        created = pod(f"proxy-{suffix}", stage.namespace, annotations=marks, spec=spec)
         owner = {"apiVersion": "v1", "kind": "Node", "name": node["name"], "uid": node["uid"]}
-        made["metadata"]["ownerReferences"] = [{**owner, "controller": True}]
-        stage.make([made])
+        created["metadata"]["ownerReferences"] = [{**owner, "controller": True}]
+        stage.make([created])
     stage.make(_LISTENERS(stage.namespace, {POOL: stage.pool}))
 
 
 def _finished(nodes: Sequence[int]) -> Objects:
     """Return a pod on each of these nodes that has soon done its work."""
-    return lambda ns, where: [
-        pod(f"done-{at}", ns, cpu="500m", complete_after="1s", spec={"nodeName": f"{ns}-{at}"})
-        for at in nodes
+    return lambda ns, namespace: [
+        pod(f"done-{node}", ns, cpu="500m", complete_after="1s", spec={"nodeName": f"{ns}-{node}"})
+        for node in nodes
     ]
 
 
-def _slots(*more: Objects) -> Objects:
+def _slots(*extra: Objects) -> Objects:
     held = all_of(holders([0, 1], cpu="500m"), _finished([0, 1]))
-    return all_of(held, *more, gang(7, cpu="500m"))
+    return all_of(held, *extra, gang(7, cpu="500m"))
 
 
 _FOUR_PODS = (Room(pods=4), Room(pods=4), Room(taints=[taint("reserved", "serving")]))
 
 
 def _finish_holder(stage: Stage) -> None:
-    found = next(found for found in stage.pods() if found["metadata"]["name"] == "holder-0")
-    stage.script(found, complete_after="1s")
+    result = next(result for result in stage.pods() if result["metadata"]["name"] == "holder-0")
+    stage.script(result, complete_after="1s")
 
 
 ON_EVERY_GANG_CLUSTER = (
@@ -84,7 +84,7 @@ PORTS = (
                _FULL_NODE, _LISTENERS),
         says=("9400",), nodes=3, twin="ports-static",
     ),
-    # The port is held by static pods, which stay: whoever leaves, one node is left for two members.
+    # Permanent static pods hold the port, so one node is left for two members.
     Scenario(
         "ports-static", "Job", "run", "port-conflict", "blocked", _FULL_NODE, says=("9400",),
         nodes=3, act=_static_then_gang, twin="ports-held",
@@ -98,13 +98,13 @@ PODS = (
         says=("5", "4", "pods"), members={"scheduled": 0}, rooms=(Room(pods=2),) * 2,
         twin="one-too-many",
     ),
-    # Two nodes of 4 pods, one held on each (finished pods hold none): 6 places for 7 members, 8 without the
-    # holders. The third node has places and a taint. CPU is there: 7 x 0.5.
+    # Two nodes of 4 pods, one held on each (finished pods hold none): 6 places for 7 members, 8
+    # without the holders. The third node has places and a taint. CPU is sufficient: 7 x 0.5.
     Scenario(
         "slots-held", "Job", "run", "node-pod-limit", "waiting", _slots(), says=("7", "6", "pods"),
         rooms=_FOUR_PODS, twin="slots-agent",
     ),
-    # A DaemonSet takes one place on each for good: 6 for 7, whoever leaves.
+    # A DaemonSet permanently takes one place on each: 6 for 7 in any case.
     Scenario(
         "slots-agent", "Job", "run", "node-pod-limit", "blocked", _slots(daemons(cpu="500m")),
         says=("7",), rooms=_FOUR_PODS, twin="slots-held",

@@ -10,10 +10,10 @@ from tests.scenarios.making import container, gang, loose
 from tests.scenarios.scenario import PATIENCE, POOL, Played, Room, Scenario, Stage, Step
 
 
-def _limited(ns: str, where: Mapping[str, str]) -> list[Json]:
+def _limited(ns: str, nodes: Mapping[str, str]) -> list[Json]:
     """Return a quota of 9 CPU and a Job of four pods that only have limits, 3 CPU each."""
     spec = {"containers": [container(resources={"limits": {"cpu": "3"}})]}
-    return [quota("team-cpu", ns, **{"requests.cpu": "9"}), *loose(4, spec=spec)(ns, where)]
+    return [quota("team-cpu", ns, **{"requests.cpu": "9"}), *loose(4, spec=spec)(ns, nodes)]
 
 
 def _raise_quota(stage: Stage) -> None:
@@ -21,8 +21,8 @@ def _raise_quota(stage: Stage) -> None:
     stage.client.patch("v1", "ResourceQuota", "team-cpu", {"spec": hard}, stage.namespace)
 
 
-def _is_in_force(found: Json) -> bool:
-    return bool(found.get("status", {}).get("hard"))
+def _is_in_force(result: Json) -> bool:
+    return bool(result.get("status", {}).get("hard"))
 
 
 def _start_under_quota(stage: Stage) -> None:
@@ -33,7 +33,7 @@ def _start_under_quota(stage: Stage) -> None:
 
 
 def _give_default_limit(stage: Stage) -> None:
-    """Let pods that say nothing of memory have a limit."""
+    """Give pods without a memory limit a default limit."""
     sizes = {"memory": "1Gi"}
     limits = [{"type": "Container", "default": sizes, "defaultRequest": sizes}]
     metadata = {"name": "sizes", "namespace": stage.namespace}

@@ -1,6 +1,6 @@
-"""Scenarios of public reports, rebuilt: what people were told wrong, each with a near miss.
+"""Scenarios of public reports, rebuilt: wrong messages users got, each with a near miss.
 
-Objects of controllers that cannot be had are played as these leave them.
+Objects of unavailable controllers are played as those controllers leave them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def _restore(stage: Stage) -> None:
     stage.client.patch_status("v1", "Node", stage.node("1"), {"allocatable": {GPUS: "8"}})
 
 
-# A node whose capacity has eight devices, and whose kubelet gives pods none of them, or seven.
+# A node with a capacity of eight devices whose kubelet offers none of them, or seven.
 DEVICES = (
     Scenario(
         "devices-withheld", "Job", "run", "exceeds-capacity", "blocked", gang(2, gpu=8),
@@ -39,9 +39,9 @@ DEVICES = (
 )  # fmt: skip
 
 
-def _sweep(ns: str, where: Where) -> list[Json]:
+def _sweep(ns: str, nodes: Where) -> list[Json]:
     """A gang of all its pods that states no quorum."""
-    return [job("sweep", ns, parallelism=4, gang="all", node_selector=where)]
+    return [job("sweep", ns, parallelism=4, gang="all", node_selector=nodes)]
 
 
 def _suspend_and_resume(stage: Stage) -> None:
@@ -51,8 +51,8 @@ def _suspend_and_resume(stage: Stage) -> None:
     stage.script(first, complete_after="1s")
 
     def done() -> bool:
-        found = stage.client.get("batch/v1", "Job", "sweep", stage.namespace)
-        return bool(found["status"].get("succeeded", 0) == 1)
+        result = stage.client.get("batch/v1", "Job", "sweep", stage.namespace)
+        return bool(result["status"].get("succeeded", 0) == 1)
 
     wait(done, timeout=300, what="one index to be done")
     suspend(stage, True)

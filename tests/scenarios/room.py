@@ -1,7 +1,7 @@
-"""Scenarios of room: too little, too scattered, or too small. Nobody else uses the nodes of a scenario.
+"""Scenarios of room: too little, too scattered, or too small. A scenario has its nodes for itself.
 
-They mean the same on 1.37 and 1.36: the Jobs are gangs on both. The numbers follow from the
-scenario's own nodes (8 cpu, 32 GiB and 110 pods unless said).
+They mean the same on 1.37 and 1.36: the Jobs are gangs on both. The numbers follow from the scenario's own
+nodes (8 cpu, 32 GiB and 110 pods by default).
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ def _on_cards(least: int) -> Objects:
     return all_of(holders([0], spec=spec), quorum(5, least, spec=spec))
 
 
-def _jobset(ns: str, where: Mapping[str, str]) -> list[Json]:
-    return [jobset("run", ns, jobs={"w": {"pods": 2, "gpu": 3, "node_selector": where}})]
+def _jobset(ns: str, nodes: Mapping[str, str]) -> list[Json]:
+    return [jobset("run", ns, jobs={"w": {"pods": 2, "gpu": 3, "node_selector": nodes}})]
 
 
-def _cells(ns: str, where: Mapping[str, str]) -> list[Json]:
+def _cells(ns: str, nodes: Mapping[str, str]) -> list[Json]:
     """Return a JobSet of two Jobs of 6 CPU."""
-    cells: JobOptions = {"replicas": 2, "cpu": "6", "backoff_limit": 6, "node_selector": where}
+    cells: JobOptions = {"replicas": 2, "cpu": "6", "backoff_limit": 6, "node_selector": nodes}
     return [jobset("run", ns, jobs={"cells": cells})]
 
 

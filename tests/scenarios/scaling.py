@@ -11,13 +11,13 @@ def waiting_pods(stage: Stage) -> list[Json]:
     """Return the pods that the scheduler has refused."""
 
     def look() -> list[Json] | None:
-        found = [
+        result = [
             pod
             for pod in stage.pods()
             for condition in pod.get("status", {}).get("conditions") or ()
             if condition["type"] == "PodScheduled" and condition["status"] == "False"
         ]
-        return found or None
+        return result or None
 
     return patiently(look, f"a refused pod in {stage.namespace}")
 
@@ -60,7 +60,7 @@ SCALING = (
 )  # fmt: skip
 
 STEP_BY_STEP = (
-    # All or nothing: 18 CPU of 16. The autoscaler's No changes nothing, its Yes does.
+    # All or nothing: 18 CPU of 16. A refusal of the autoscaler changes no verdict, an approval does.
     Scenario(
         "scale-up-comes", "Job", "run", "exceeds-capacity", "blocked", gang(3, cpu="6"),
         says=("18", "16", "CPU", "2 of 3"), members={"quorum": 3, "scheduled": 0}, nodes=2,
@@ -82,7 +82,7 @@ STEP_BY_STEP = (
             ),
         ),
     ),
-    # A pool scaled down to nothing: no node has its label. Karpenter then promises one.
+    # A pool scaled down to zero: no node has its label. Karpenter then promises one.
     Scenario(
         "from-zero", "Job", "run", "no-matching-node", "blocked", gang(2), says=(POOL,),
         steps=(

@@ -1,7 +1,7 @@
-"""What a scenario is: objects on a real cluster, what happens to them, and what a person should be told.
+"""A scenario: objects on a real cluster, events, and the expected verdicts.
 
-Expectations are written from the objects, by what a good on-call engineer would say, never copied from
-the product's output.
+Expectations are derived from the objects, as a good on-call engineer would do, never copied from the
+product's output.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ POOL = "test.gangboard.dev/pool"
 
 
 PATIENCE = 600.0
-"""Seconds in which a cluster that plays a hundred scenarios at once has done what is waited for."""
+"""Seconds in which a cluster that plays a hundred scenarios at once reaches an awaited state."""
 LOOK_EVERY = 0.5
 """Seconds between two looks of one scenario: a hundred of them look at once."""
 T = TypeVar("T")
@@ -49,9 +49,9 @@ def nodes_with(key: str, *values: str) -> tuple[Room, ...]:
     return tuple(Room(labels={key: value}) for value in values)
 
 
-def patiently(look: Callable[[], T | None], what: str) -> T:
+def patiently(read: Callable[[], T | None], description: str) -> T:
     """Call `look` until it returns something true and return that; raise `WaitError` naming `what`."""
-    return wait(look, timeout=PATIENCE, every=LOOK_EVERY, what=what)
+    return wait(read, timeout=PATIENCE, every=LOOK_EVERY, what=description)
 
 
 @dataclass(frozen=True)
@@ -62,9 +62,9 @@ class Stage:
     namespace: str
     pool: str
     said: Callable[[], Json | None] = lambda: None
-    """What the API says of the scenario's gang, as seen last."""
+    """The last API answer about the scenario's gang."""
     is_over: Callable[[], bool] = lambda: False
-    """Whether nobody looks any more."""
+    """True after polling has stopped."""
 
     def wait_seen(self, code: str = "running") -> None:
         """Return once gangboard has said that of the gang."""
@@ -76,19 +76,19 @@ class Stage:
     def pods(self, **labels: str) -> list[Json]:
         """Return its pods, the oldest first."""
         selector = ",".join(f"{key}={value}" for key, value in labels.items())
-        found = self.client.list("v1", "Pod", self.namespace, labels=selector)
+        result = self.client.list("v1", "Pod", self.namespace, labels=selector)
         return sorted(
-            found, key=lambda pod: (pod["metadata"]["creationTimestamp"], pod["metadata"]["name"])
+            result, key=lambda pod: (pod["metadata"]["creationTimestamp"], pod["metadata"]["name"])
         )
 
     def wait_running(self, count: int) -> list[Json]:
         """Return its pods once that many are Ready."""
 
-        def look() -> list[Json] | None:
+        def running_pods() -> list[Json] | None:
             ready = [pod for pod in self.pods() if is_ready(pod)]
             return ready if len(ready) >= count else None
 
-        return patiently(look, f"{count} ready pods in {self.namespace}")
+        return patiently(running_pods, f"{count} ready pods in {self.namespace}")
 
     def make(self, objects: Sequence[Json]) -> None:
         """Create them in order. A priority class is known to the API server a moment later only."""
@@ -106,9 +106,11 @@ class Stage:
 
     def add_nodes(self, *rooms: Room) -> None:
         """Make more nodes that only this scenario may use, and wait until they are open."""
-        there = len(self.client.list("v1", "Node", labels=f"{POOL}={self.pool}"))
-        made = [_node(self.pool, str(there + index), room) for index, room in enumerate(rooms)]
-        make_nodes(self.client, made)
+        existing = len(self.client.list("v1", "Node", labels=f"{POOL}={self.pool}"))
+        created = [
+            _node(self.pool, str(existing + index), room) for index, room in enumerate(rooms)
+        ]
+        make_nodes(self.client, created)
 
     def node(self, suffix: str) -> str:
         """Return the name of one of its nodes: those of the scenario are `0`, `1`, …"""
@@ -134,13 +136,13 @@ class Stage:
 
     def uncordon(self) -> None:
         """Open all of its nodes again."""
-        for found in self.client.list("v1", "Node", labels=f"{POOL}={self.pool}"):
-            if found["spec"].get("unschedulable"):
-                cordon(self.client, found["metadata"]["name"], unschedulable=False)
+        for result in self.client.list("v1", "Node", labels=f"{POOL}={self.pool}"):
+            if result["spec"].get("unschedulable"):
+                cordon(self.client, result["metadata"]["name"], unschedulable=False)
 
     def tell(self, pod: Json, reason: str, text: str, component: str, kind: str = "Normal") -> None:
         """Post an event about a pod as a controller does that is not here."""
-        where = pod["metadata"]
+        nodes = pod["metadata"]
         now = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         keys = ("name", "namespace", "uid", "resourceVersion")
         self.client.create(
@@ -148,13 +150,13 @@ class Stage:
                 "apiVersion": "v1",
                 "kind": "Event",
                 "metadata": {
-                    "name": f"{where['name']}.{reason.lower()}",
-                    "namespace": where["namespace"],
+                    "name": f"{nodes['name']}.{reason.lower()}",
+                    "namespace": nodes["namespace"],
                 },
                 "involvedObject": {
                     "apiVersion": "v1",
                     "kind": "Pod",
-                    **{key: where[key] for key in keys},
+                    **{key: nodes[key] for key in keys},
                 },
                 "reason": reason,
                 "message": text,
@@ -180,8 +182,8 @@ class Stage:
         """Wait until that many pods are being started, and tell them to run (see `WHEN_TOLD`)."""
 
         def look() -> list[Json] | None:
-            found = [pod for pod in self.pods() if _is_starting(pod)]
-            return found if len(found) >= count else None
+            result = [pod for pod in self.pods() if _is_starting(pod)]
+            return result if len(result) >= count else None
 
         for pod in patiently(look, f"{count} pods in {self.namespace} to start"):
             self.script(pod, start_after="0s")
@@ -198,7 +200,7 @@ class Stage:
             "Pod",
             "probe",
             self.namespace,
-            until=lambda found: found["spec"].get("nodeName"),
+            until=lambda result: result["spec"].get("nodeName"),
             timeout=PATIENCE,
         )
         self.delete("probe")
@@ -225,7 +227,7 @@ def _is_starting(pod: Json) -> bool:
 
 @dataclass(frozen=True)
 class Step:
-    """What happens next, and what must be said then."""
+    """The next event, and the expected verdict after it."""
 
     act: Callable[[Stage], object]
     code: str
@@ -237,7 +239,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Scenario:
-    """Objects, what happens, and what the API must then say."""
+    """Objects, events, and the expected API answer."""
 
     name: str
     kind: str
@@ -256,7 +258,7 @@ class Scenario:
     cpu: str = "8"
     gpus: int = 0
     act: Callable[[Stage], None] | None = None
-    """What happens after the objects were made."""
+    """Events after the creation of the objects."""
     twin: str = ""
     """The scenario that differs in one thing and has another code."""
     within: float = 600.0
@@ -264,7 +266,7 @@ class Scenario:
     rooms: tuple[Room, ...] = ()
     """Its nodes where they are not all alike; `nodes`, `cpu` and `gpus` are not asked then."""
     steps: tuple[Step, ...] = ()
-    """How it goes on. Each step begins when what was expected before has stood for a while."""
+    """Later steps. Each step begins after the previous expectation was stable for a while."""
 
     def own_nodes(self) -> list[Json]:
         """Return the nodes that only this scenario may use."""
@@ -274,7 +276,7 @@ class Scenario:
 
     @property
     def expected(self) -> tuple[Step, ...]:
-        """All that must be said, one after the other, beginning with what is said at first."""
+        """All expected verdicts in order, starting with the first."""
         first = Step(
             lambda stage: None, self.code, self.health, self.says, self.members, self.advises
         )

@@ -14,7 +14,7 @@ from tests.scenarios.scenario import POOL, WHEN_TOLD, Played, Scenario, Stage, S
 Where = Mapping[str, str]
 
 
-def _no_more_groups(ns: str, where: Where) -> list[Json]:
+def _no_more_groups(ns: str, nodes: Where) -> list[Json]:
     """No Workload may be made here, so the Job controller cannot make the Job's group."""
     return [quota("no-groups", ns, **{"count/workloads.scheduling.k8s.io": "0"})]
 
@@ -36,24 +36,26 @@ def _sharing_of(version: str) -> tuple[Scenario, ...]:
     api = f"scheduling.k8s.io/{version}"
 
     def shared(quorum_: int) -> Objects:
-        return lambda ns, where: [podgroup("shared", ns, version=version, gang=quorum_)]
+        return lambda ns, nodes: [podgroup("shared", ns, version=version, gang=quorum_)]
 
-    def two_stages(ns: str, where: Where) -> list[Json]:
-        member: JobOptions = {"pods": 2, "pod_group": "shared", "node_selector": where}
+    def two_stages(ns: str, nodes: Where) -> list[Json]:
+        member: JobOptions = {"pods": 2, "pod_group": "shared", "node_selector": nodes}
         after: JobOptions = {**member, "depends_on": {"load": "Complete"}}
         return [jobset("run", ns, jobs={"load": member, "train": after})]
 
-    def two_schedulers(ns: str, where: Where) -> list[Json]:
-        member: JobOptions = {"pod_group": "shared", "node_selector": where}
+    def two_schedulers(ns: str, placements: Where) -> list[Json]:
+        member: JobOptions = {"pod_group": "shared", "node_selector": placements}
         other: JobOptions = {**member, "pods": 2, "scheduler": "second-scheduler"}
         return [jobset("run", ns, jobs={"driver": member, "workers": other})]
 
     def delete_group(stage: Stage) -> None:
-        """Somebody deletes the PodGroup that the Job controller made, while its pods wait."""
+        """A user deletes the PodGroup that the Job controller created, while its pods wait."""
 
         def guarded() -> str:
             groups = stage.client.list(api, "PodGroup", stage.namespace)
-            names = [one["metadata"]["name"] for one in groups if one["metadata"].get("finalizers")]
+            names = [
+                group["metadata"]["name"] for group in groups if group["metadata"].get("finalizers")
+            ]
             return names[0] if names and len(stage.pods()) == 2 else ""
 
         name = patiently(guarded, f"the PodGroup of {stage.namespace}")
@@ -84,8 +86,8 @@ def _sharing_of(version: str) -> tuple[Scenario, ...]:
     )  # fmt: skip
 
 
-def _three_in_one_group(ns: str, where: Where) -> list[Json]:
-    member: JobOptions = {"replicas": 3, "pods": 2, "pod_group": "shared", "node_selector": where}
+def _three_in_one_group(ns: str, nodes: Where) -> list[Json]:
+    member: JobOptions = {"replicas": 3, "pods": 2, "pod_group": "shared", "node_selector": nodes}
     member["backoff_limit"] = 6  # a lost pod is made again
     return [podgroup("shared", ns, gang=6), jobset("trio", ns, jobs={"w": member})]
 
@@ -106,10 +108,10 @@ def _no_more_groups_told(code: str, *says: str) -> Scenario:
 def _staged(group: str, least: int) -> Objects:
     """Return a JobSet whose driver waits for a download and whose workers wait for the driver."""
 
-    def make(ns: str, where: Mapping[str, str]) -> list[Json]:
-        ring: JobOptions = {"pod_group": "ring", "node_selector": where}
+    def make(ns: str, nodes: Mapping[str, str]) -> list[Json]:
+        ring: JobOptions = {"pod_group": "ring", "node_selector": nodes}
         jobs: dict[str, JobOptions] = {
-            "fetch": {"complete_after": "1s", "node_selector": where},
+            "fetch": {"complete_after": "1s", "node_selector": nodes},
             "driver": {**ring, "depends_on": {"fetch": "Complete"}},
             "workers": {**ring, "pods": 2, "depends_on": {"driver": "Ready"}},
         }
@@ -121,26 +123,27 @@ def _staged(group: str, least: int) -> Objects:
 def _crew(group: str, **options: Any) -> Objects:
     """Return a PodGroup of 3 and a Job of 3 that listen on a port of their nodes and name `crews`.
 
-    Who holds the port on node 0 speaks another protocol; who holds it on node 1 does so on one address.
+    The holder of the port on node 0 uses another protocol. The holder on node 1 listens on one address only.
+
     """
 
-    def make(ns: str, where: Mapping[str, str]) -> list[Json]:
+    def make(ns: str, nodes: Mapping[str, str]) -> list[Json]:
         run = job(
             "run",
             ns,
             parallelism=3,
-            node_selector=where,
+            node_selector=nodes,
             pod_group="crews",
             spec=port(7070),
             **options,
         )
         return [podgroup(group, ns, version="v1alpha2", gang=3), run]
 
-    others = (
+    rest = (
         holders([0], spec=port(7070, protocol="UDP")),
         holders([1], spec=port(7070, protocol="TCP", hostIP="127.0.0.1")),
     )
-    return all_of(*others, make)
+    return all_of(*rest, make)
 
 
 def _found_too_large(stage: Stage) -> None:
@@ -183,10 +186,10 @@ ON_137 = (
 
 
 ON_136 = (
-    # The Job controller of 1.36 keeps it to itself: no event, no condition. What is there tells.
+    # The Job controller of 1.36 is silent: no event, no condition. The existing objects show it.
     _no_more_groups_told("pods-not-created", "2 pods", "Workload"),
-    # The pods name `crews`, the group is called `crew`; that a port is taken comes later. Then somebody
-    # makes `crews` for 4, and there are 3 pods.
+    # The pods name `crews`, and the group is called `crew`. The port is taken later. Then a user
+    # creates `crews` for 4, and there are 3 pods.
     Scenario(
         "crew-misspelt", "Job", "run", "podgroup-missing", "blocked",
         _crew("crew"), ("crews",), {"desired": 3, "created": 3, "scheduled": 0},

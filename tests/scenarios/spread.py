@@ -13,11 +13,11 @@ ZONE = "example.com/zone"
 NORTH, SOUTH = nodes_with(ZONE, "north", "south")
 
 
-def _earlier(ns: str, where: Mapping[str, str]) -> list[Json]:
+def _earlier(ns: str, nodes: Mapping[str, str]) -> list[Json]:
     """Return five even pods: two on node 0, one on node 1, two on node 2."""
     return [
-        pod(f"earlier-{index}", ns, labels={SET: "even"}, spec={"nodeName": f"{ns}-{at}"})
-        for index, at in enumerate((0, 0, 1, 2, 2))
+        pod(f"earlier-{index}", ns, labels={SET: "even"}, spec={"nodeName": f"{ns}-{position}"})
+        for index, position in enumerate((0, 0, 1, 2, 2))
     ]
 
 
@@ -38,7 +38,7 @@ GANGS = (
         gang(4, **spread(ZONE)),
         says=("4 pods", ZONE, "none fits"), members={"scheduled": 0}, nodes=2, twin="zone-full",
     ),
-    # Nobody can be in zone b, and it is counted all the same: a pod more in zone a is one too many.
+    # No member can be in zone b, and it counts all the same: a pod more in zone a is one too many.
     Scenario(
         "zone-cordoned", "Job", "run", "spread-constraints", "blocked",
         gang(4, **spread(ZONE)),
@@ -86,15 +86,15 @@ LOOSE = (
         loose(6, **spread(ZONE, HOST)), rooms=(NORTH, NORTH, SOUTH), says=("5 of 6", ZONE),
         members={"desired": 6, "scheduled": 5, "ready": 5}, twin="even-stuck",
     ),
-    # The five of before are somebody else's: 2+1 in the north, 2 in the south. The zone closes both
+    # The first five belong to another user: 2+1 in the north, 2 in the south. The zone closes both
     # nodes of the north, the host closes the south. Without them two members fit.
     Scenario(
         "even-stuck", "Job", "run", "spread-constraints", "waiting",
         all_of(_earlier, loose(2, **spread(ZONE, HOST))), rooms=(NORTH, NORTH, SOUTH),
         says=(ZONE, HOST), members={"desired": 2, "scheduled": 0}, twin="even-both",
     ),
-    # The cordoned south counts as a zone with nobody in it, so the north (one there) takes no second.
-    # Without that one the north takes one member and not two: it needs the uncordon.
+    # The cordoned south counts as an empty zone, so the north (one pod) takes no second. Without that
+    # pod the north takes one member and not two: it needs the uncordon.
     Scenario(
         "even-cordon", "Job", "run", "spread-constraints", "blocked",
         all_of(holders([0], labels={SET: "even"}), loose(2, **spread(ZONE))),

@@ -24,9 +24,9 @@ SANDBOX = (
 def _beside_driver(**workers: Any) -> Objects:
     """Return a JobSet `run` whose driver runs and whose two workers are as said."""
 
-    def make(ns: str, where: Any) -> list[Json]:
-        trouble = {"pods": 2, "node_selector": where, **workers}
-        jobs: Any = {"driver": {"node_selector": where}, "workers": trouble}
+    def make(ns: str, nodes: Any) -> list[Json]:
+        trouble = {"pods": 2, "node_selector": nodes, **workers}
+        jobs: Any = {"driver": {"node_selector": nodes}, "workers": trouble}
         return [jobset("run", ns, jobs=jobs)]
 
     return make
@@ -36,8 +36,8 @@ def _creating(stage: Stage) -> list[Json]:
     """Return the two pods that wait for their containers, once they do: the driver does only for a moment."""
 
     def look() -> list[Json] | None:
-        found = [pod for pod in stage.pods() if _waits(pod) and not _drives(pod)]
-        return found if len(found) == 2 else None
+        result = [pod for pod in stage.pods() if _waits(pod) and not _drives(pod)]
+        return result if len(result) == 2 else None
 
     return patiently(look, f"two pods to be created in {stage.namespace}")
 
@@ -45,7 +45,8 @@ def _creating(stage: Stage) -> list[Json]:
 def _waits(pod: Json) -> bool:
     statuses = pod.get("status", {}).get("containerStatuses") or []
     return any(
-        one["state"].get("waiting", {}).get("reason") == "ContainerCreating" for one in statuses
+        pod_status["state"].get("waiting", {}).get("reason") == "ContainerCreating"
+        for pod_status in statuses
     )
 
 
@@ -65,24 +66,24 @@ def _told(reason: str, text: str, pods: int) -> Callable[[Stage], None]:
 
 
 def _mended(stage: Stage) -> None:
-    """The pods go on as if nothing had held them."""
+    """The pods continue as usual afterwards."""
     for pod in _creating(stage):
         stage.script(pod, never_ready="no")
 
 
-def _crashing_loader(ns: str, where: Any) -> list[Json]:
+def _crashing_loader(ns: str, nodes: Any) -> list[Json]:
     """Return a JobSet in order whose first Job crashes again and again."""
     loader = {"never_ready": "crash-loop", "restart_policy": "OnFailure", "backoff_limit": 50}
     jobs: Any = {
-        "loader": {**loader, "node_selector": where},
-        "learners": {"pods": 2, "node_selector": where},
+        "loader": {**loader, "node_selector": nodes},
+        "learners": {"pods": 2, "node_selector": nodes},
     }
     return [jobset("run", ns, jobs=jobs, jobset_spec=IN_ORDER)]
 
 
 STARTING = (
-    # In order: the loader crashes again and again, so it is never ready and there are no learners.
-    # Nothing of the gang runs.
+    # In order: the loader crashes again and again, so it is never ready and there are no learners. No
+    # member runs.
     Scenario(
         "loader-crash", "JobSet", "run", "crash-loop", "blocked",
         _crashing_loader, nodes=1, says=("loader",),
@@ -132,7 +133,7 @@ STARTING = (
         says=("Both pods are placed", "not ready"), members={"desired": 3, "scheduled": 3, "ready": 1}, nodes=1,
         twin="crash-loop-beside",
     ),
-    # What the kubelet cannot do before any container exists: only its events tell.
+    # Kubelet failures before any container exists: only its events show them.
     Scenario(
         "config-map-missing", "Job", "run", "pod-setup-failing", "blocked",
         one_job("run", 2, never_ready="pending"),

@@ -27,14 +27,14 @@ def story(within: float) -> Story:
     )
 
 
-def test_an_answer_that_goes_and_comes_never_counts() -> None:
-    told = story(0.0)
+def test_an_unstable_answer_never_counts() -> None:
+    verdicts = story(0.0)
     for second in range(6):
-        told.look(RIGHT if second % 2 else WRONG, float(second))
-    told.look(WRONG, 6.0)
+        verdicts.look(RIGHT if second % 2 else WRONG, float(second))
+    verdicts.look(WRONG, 6.0)
     with pytest.raises(UntoldError, match="code: 'starting' instead of 'running'") as raised:
-        told.wait_told()
-    # The failure names what the API said at which second.
+        verdicts.wait_told()
+    # The failure names the API answer of each second.
     assert "; 1 s: running (right); 2 s: starting (code:" in str(raised.value)
 
 
@@ -50,7 +50,7 @@ def test_a_right_answer_of_the_last_moment_may_stand_as_long_as_any_other(
     timer.join()
 
 
-def test_an_answer_that_is_not_looked_at_again_does_not_count(
+def test_an_answer_that_was_not_rechecked_does_not_count(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(play, "LATE_SECONDS", 0.0)

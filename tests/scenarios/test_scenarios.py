@@ -27,10 +27,10 @@ from tests.scenarios.two_causes import TWO_CAUSES
 pytestmark = pytest.mark.controlplane
 
 FIT = "gpu-short"
-"""The scenario whose table of nodes is looked at."""
+"""The scenario whose table of nodes is checked."""
 LOOKED_AT_LATER = (("k137", FIT), ("k136", FIT), ("k137", "room-comes"))
 ON_THE_BOARD = ("no-matching-node", "exceeds-capacity")
-"""The codes of 1.35 whose sentences are looked for on the Board."""
+"""The codes of 1.35 whose sentences are checked on the board."""
 PAPER = Path(__file__).resolve().parents[2] / "docs" / "testing.md"
 
 
@@ -38,7 +38,7 @@ def _told_elsewhere() -> set[str]:
     """Return the codes of which the paper says why they are not shown here, and where they are tested."""
     table = PAPER.read_text().partition("### Codes that fake nodes do not show there")[2]
     rows = [line.split("|")[1] for line in table.splitlines()[:40] if line.startswith("|")]
-    # What a queue alone can say in that way is shown here otherwise.
+    # Other tests show codes that only a queue can cause.
     return {code for row in rows for code in re.findall(r"`([a-z-]+)`(?! (?:by|of) a queue)", row)}
 
 
@@ -53,16 +53,16 @@ PLANES = {
 
 def _wanted(items: Iterable[pytest.Item]) -> set[Key]:
     """Return the scenarios that the selected tests are about; all where one is about all."""
-    found: set[Key] = set()
+    result: set[Key] = set()
     for item in items:
         if not isinstance(item, pytest.Function) or "play" not in item.fixturenames:
             continue
         if not hasattr(item, "callspec") or "scenario" not in item.callspec.params:
-            return {(cluster, one.name) for cluster, group in CLUSTERS.items() for one in group}
-        given: dict[str, Any] = dict(item.callspec.params)
-        cluster, name = given["cluster"], given["scenario"].name
-        found |= {(cluster, name), (SEEN_AGAIN.get(cluster, cluster), name)}
-    return found
+            return {(cluster, item.name) for cluster, group in CLUSTERS.items() for item in group}
+        value: dict[str, Any] = dict(item.callspec.params)
+        cluster, name = value["cluster"], value["scenario"].name
+        result |= {(cluster, name), (SEEN_AGAIN.get(cluster, cluster), name)}
+    return result
 
 
 @pytest.fixture(scope="module")
@@ -71,11 +71,11 @@ def play(request: pytest.FixtureRequest) -> Iterator[Play]:
 
     Where only some were selected (`-k`), those and the clusters that they need.
     """
-    wanted = _wanted(request.session.items)
+    expected = _wanted(request.session.items)
     planes: dict[str, ControlPlane] = {
         name: request.getfixturevalue(fixture)
         for name, fixture in PLANES.items()
-        if any(cluster == name for cluster, _ in wanted)
+        if any(cluster == name for cluster, _ in expected)
     }
     kubeconfigs: dict[str, Path] = {name: plane.kubeconfig for name, plane in planes.items()}
     if "k137" in planes:
@@ -89,10 +89,12 @@ def play(request: pytest.FixtureRequest) -> Iterator[Play]:
         clear_nodes(plane.client)
     with Installation(kubeconfigs) as installation:
         staying = [
-            ("k135", one.name) for one in CLUSTERS["k135"] if one.expected[-1].code in ON_THE_BOARD
+            ("k135", item.name)
+            for item in CLUSTERS["k135"]
+            if item.expected[-1].code in ON_THE_BOARD
         ]
         playing = Play(
-            installation, planes, wanted, looked_at_later=LOOKED_AT_LATER, staying=staying
+            installation, planes, expected, looked_at_later=LOOKED_AT_LATER, staying=staying
         )
         try:
             playing.begin()
@@ -104,30 +106,30 @@ def play(request: pytest.FixtureRequest) -> Iterator[Play]:
 def _cases() -> Iterator[Any]:
     """Yield the cases, those that take longest last."""
     for cluster, scenarios in CLUSTERS.items():
-        for scenario in sorted(scenarios, key=lambda one: one.within * len(one.expected)):
+        for scenario in sorted(scenarios, key=lambda item: item.within * len(item.expected)):
             yield pytest.param(cluster, scenario, id=f"{cluster}-{scenario.name}")
 
 
 @pytest.mark.parametrize(("cluster", "scenario"), list(_cases()))
-def test_the_api_tells_the_truth(play: Play, cluster: str, scenario: Scenario) -> None:
+def test_the_api_reports_the_true_state(play: Play, cluster: str, scenario: Scenario) -> None:
     play.result((cluster, scenario.name))
 
 
 def test_each_scenario_has_a_twin_with_another_code() -> None:
     """A twin is played on the same cluster; where nodes or groups are hidden, it may be the open one."""
     for cluster, scenarios in CLUSTERS.items():
-        played = {one.name: one for one in CLUSTERS[SEEN_AGAIN.get(cluster, cluster)]}
-        seen = {one.name: one for one in scenarios}
-        assert len(seen) == len(scenarios), f"{cluster}: two scenarios of one name"
+        played = {item.name: item for item in CLUSTERS[SEEN_AGAIN.get(cluster, cluster)]}
+        by_name = {scenario.name: scenario for scenario in scenarios}
+        assert len(by_name) == len(scenarios), f"{cluster}: two scenarios of one name"
         for scenario in scenarios:
-            twin = (played if scenario.twin == scenario.name else seen).get(scenario.twin)
+            twin = (played if scenario.twin == scenario.name else by_name).get(scenario.twin)
             assert twin is not None, f"{cluster}: {scenario.name} has no twin"
             assert (twin.code, twin.health) != (scenario.code, scenario.health), (
                 f"{cluster}: {scenario.name} and its twin agree"
             )
 
 
-def test_there_are_enough_scenarios() -> None:
+def test_the_number_of_scenarios_is_sufficient() -> None:
     of_placement = Counter(
         cluster
         for cluster, scenarios in CLUSTERS.items()
@@ -146,19 +148,19 @@ def test_there_are_enough_scenarios() -> None:
     assert of_placement["plain"] >= 8
     assert len(TWINS) == 12
     assert len(TWO_CAUSES) >= 10
-    assert sum(bool(one.steps) for group in CLUSTERS.values() for one in group) >= 8
+    assert sum(bool(item.steps) for group in CLUSTERS.values() for item in group) >= 8
 
 
 def test_every_code_that_fake_nodes_can_show_is_shown() -> None:
     """Each twice at least, over all clusters."""
-    shown = Counter(
+    displayed = Counter(
         step.code
         for scenarios in CLUSTERS.values()
         for scenario in scenarios
         for step in scenario.expected
     )
-    assert {rule.code for rule in rules()} - set(shown) == _told_elsewhere()
-    assert not {code for code, times in shown.items() if times < 2}
+    assert {rule.code for rule in rules()} - set(displayed) == _told_elsewhere()
+    assert not {code for code, times in displayed.items() if times < 2}
 
 
 def _whole(play: Play, cluster: str, name: str) -> dict[str, Any]:
@@ -178,26 +180,26 @@ def test_the_fit_table_counts_the_nodes_of_a_scenario(play: Play, cluster: str) 
     assert (taken["label"], taken["nodes"]) == ("nvidia.com/gpu", 2)
     assert set(taken["examples"]) == {"gpu-short-0", "gpu-short-1"}
     # The nodes of all other scenarios have another label.
-    assert sum(one["nodes"] for one in row["excluded"]) == row["nodes"] - 4 > 0
+    assert sum(row_["nodes"] for row_ in row["excluded"]) == row["nodes"] - 4 > 0
 
 
-def test_history_has_what_was_said_one_after_the_other(play: Play) -> None:
+def test_the_history_lists_verdicts_in_order(play: Play) -> None:
     """Waited, ran, lost a member, ran again; each with its end, and the last one holds."""
     timeline = _whole(play, "k137", "room-comes")["timeline"]
-    spans = [one for one in reversed(timeline) if one["kind"] == "verdict"]
-    codes = [one["code"] for one in spans]
+    spans = [item for item in reversed(timeline) if item["kind"] == "verdict"]
+    codes = [span["code"] for span in spans]
     said = iter(codes)
     for code in ("insufficient-resources", "running", "lost-members", "running"):
         assert code in said, f"{code} is not told in its turn: {codes}"
-    assert [one["until"] for one in spans[:-1]] == [one["at"] for one in spans[1:]]
+    assert [span["until"] for span in spans[:-1]] == [span["at"] for span in spans[1:]]
     assert spans[-1]["until"] is None
 
 
-def test_the_board_shows_the_same_words(play: Play) -> None:
+def test_the_board_shows_the_verdict_of_the_api(play: Play) -> None:
     """The page of a signed-in person has the sentence of the API, for every gang that the API names."""
-    found = [
-        one for code in ON_THE_BOARD for one in play.installation.gangs(cluster="k135", code=code)
+    missing = [
+        gang for code in ON_THE_BOARD for gang in play.installation.gangs(cluster="k135", code=code)
     ]
     page = play.installation.page("/?show_finished=1&cluster=k135&health=blocked")
-    assert found
-    assert not [one["message"] for one in found if html.escape(one["message"]) not in page]
+    assert missing
+    assert not [item["message"] for item in missing if html.escape(item["message"]) not in page]

@@ -26,12 +26,12 @@ def _exclusive(key: str, replicas: int, pods: int, cpu: str = "2", name: str = "
     """
     annotations = {"alpha.jobset.sigs.k8s.io/exclusive-topology": key}
 
-    def make(ns: str, where: Mapping[str, str]) -> list[Json]:
+    def make(ns: str, nodes: Mapping[str, str]) -> list[Json]:
         slices: JobOptions = {
             "replicas": replicas,
             "pods": pods,
             "cpu": cpu,
-            "node_selector": where,
+            "node_selector": nodes,
         }
         return [jobset(name, ns, jobs={"slice": slices}, annotations=annotations)]
 
@@ -43,8 +43,8 @@ def _delete_others(stage: Stage) -> None:
 
 
 GANGS = (
-    # 5 x 3 CPU in one rack: a rack of two nodes of 8 holds 2 + 2. The node of 16 would hold all five and
-    # has no rack. Nothing runs here, so nothing can leave.
+    # 5 x 3 CPU in one rack: a rack of two nodes of 8 holds 2 + 2. The node of 16 would hold all five
+    # and has no rack. No pod runs here, so none can leave.
     Scenario(
         "racks-too-small", "Job", "run", "topology-does-not-fit", "blocked",
         gang(5, topology=RACK, cpu="3"),

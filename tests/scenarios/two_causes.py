@@ -1,7 +1,7 @@
-"""Scenarios with two causes at once: which one is said first, and what must not be said.
+"""Scenarios with two causes at once: their order, and the findings that must not appear.
 
-Cause before symptom; what the owner asked for before what was done to nodes; an earlier stage
-before a later one; what keeps most nodes away before what keeps fewer.
+A cause precedes a symptom, the owner's request precedes changes to nodes, an earlier stage precedes a later
+one, and the constraint that excludes most nodes precedes the others.
 """
 
 from __future__ import annotations
@@ -18,30 +18,30 @@ Where = Mapping[str, str]
 VISION = taint("team", "vision")
 
 
-def _small_quota(ns: str, where: Where) -> list[Json]:
+def _small_quota(ns: str, nodes: Where) -> list[Json]:
     return [quota("two-pods", ns, pods="2")]
 
 
-def _two_units(ns: str, where: Where) -> list[Json]:
+def _two_units(ns: str, nodes: Where) -> list[Json]:
     """One Job that no node will ever take, and one for which there is no room now."""
-    full: JobOptions = {"pods": 2, "node_selector": where, "cpu": "6"}
+    full: JobOptions = {"pods": 2, "node_selector": nodes, "cpu": "6"}
     return [
         jobset(
             "run",
             ns,
             jobs={
-                "lunar": {"node_selector": {**where, "zone": "moon"}},
+                "lunar": {"node_selector": {**nodes, "zone": "moon"}},
                 "workers": full,
             },
         )
     ]
 
 
-def _ranked(ns: str, where: Where) -> list[Json]:
+def _ranked(ns: str, nodes: Where) -> list[Json]:
     """A gang whose pods have a priority that their PodGroup has not, on nodes too small for it."""
     urgent = priority_class(f"{ns}-urgent", 1000)
-    made = quorum(2, 2, cpu="20", priority_class=f"{ns}-urgent")(ns, where)
-    return [urgent, *made]
+    created = quorum(2, 2, cpu="20", priority_class=f"{ns}-urgent")(ns, nodes)
+    return [urgent, *created]
 
 
 _DISK = "example.com/disk"
@@ -79,8 +79,9 @@ def _open_gate(stage: Stage) -> None:
 
 
 TWO_CAUSES = (
-    # Affinity leaves 5 of 6 nodes (the slow one is open: PreferNoSchedule excludes nobody). Taints take 3
-    # of them (the toleration names another value), cordons 2. Then one taint only warns: both have room.
+    # Affinity leaves 5 of 6 nodes (the slow one is open: PreferNoSchedule excludes no pod). Taints
+    # take 3 of them (the toleration names another value), cordons 2. Then one taint only warns: both
+    # fit.
     Scenario(
         "taints-then-cordon", "Job", "run", "untolerated-taint", "blocked", _PICKY,
         says=("2", "team=vision"), members={"scheduled": 0},
@@ -104,7 +105,7 @@ TWO_CAUSES = (
         ),
         twin="cordons-then-taint",
     ),
-    # Whatever room there is: the pods that would need it are not made.
+    # The pods that need capacity do not exist, so capacity does not matter.
     Scenario(
         "quota-and-room", "Job", "run", "pod-creation-refused", "blocked",
         all_of(_small_quota, gang(4, cpu="20")),
@@ -136,7 +137,7 @@ TWO_CAUSES = (
         "rank-and-room", "PodGroup", "run", "priority-mismatch", "blocked", _ranked,
         says=("1000",), members={"scheduled": 0}, nodes=1, twin="few-and-room",
     ),
-    # One node may be used and takes one of two pods; what would take the other is tainted.
+    # One usable node takes one of two pods. The node for the other pod is tainted.
     Scenario(
         "taint-and-capacity", "Job", "run", "exceeds-capacity", "blocked", gang(2, cpu="6"),
         says=("12", "8", "CPU"), members={"scheduled": 0},
@@ -149,7 +150,7 @@ TWO_CAUSES = (
         says=("12", "8", "CPU"), members={"scheduled": 0},
         rooms=(Room(), Room(), Room(unschedulable=True)), twin="cordons-then-taint",
     ),
-    # What is free on the tainted node is no room for this gang: 6 free, not 14.
+    # Free capacity on the tainted node does not count for this gang: 6 free, not 14.
     Scenario(
         "fragmented-and-taint", "Job", "run", "fragmented", "waiting",
         all_of(holders([0, 1, 2], gpu=2), gang(2, gpu=3)),
@@ -173,7 +174,7 @@ TWO_CAUSES = (
         all_of(holders([0], cpu="8"), gang(3, cpu="2", **apart("ring"))),
         says=("3",), members={"scheduled": 0}, nodes=3, twin="cordon-and-room",
     ),
-    # What can never run stands before what waits.
+    # A gang that can never run precedes a waiting one.
     Scenario(
         "never-and-not-now", "JobSet", "run", "no-matching-node", "blocked",
         all_of(holders([0, 1], cpu="8"), _two_units),
@@ -183,5 +184,5 @@ TWO_CAUSES = (
 
 PLAYED: Played = {
     "k137": TWO_CAUSES,
-    "k136": tuple(one for one in TWO_CAUSES if one.name == "taint-and-capacity"),
+    "k136": tuple(cause for cause in TWO_CAUSES if cause.name == "taint-and-capacity"),
 }

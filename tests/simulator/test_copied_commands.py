@@ -133,8 +133,8 @@ def confirmations(person: Person, cluster: Cluster) -> Iterator[str]:
     viewer, now = person.viewer, datetime.now(UTC)
     clusters = read_freshness(viewer=viewer, now=now)
     chosen = {gang.pk for gang in walked(cluster)}
-    rows = list_gangs(viewer=viewer, filters=GangFilters(), limit=500, now=now).rows
-    rows = [row for row in rows if row.id in chosen]
+    listed = list_gangs(viewer=viewer, filters=GangFilters(), limit=500, now=now).rows
+    rows = [row for row in listed if row.id in chosen]
     for found in board_offers(viewer=viewer, rows=rows, clusters=clusters).values():
         for offer in found[:1]:
             pairs = {"verb": offer.verb, "target": write_target(offer)}

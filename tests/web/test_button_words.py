@@ -212,7 +212,7 @@ class TestPartlySuspended:
         stop_in_page(gang, *stopped)
         for index in stopped:
             suspend_stored(gang, f"llama-workers-{index}")
-        assert page_of(operator, gang).count("The remaining keep running.") == remaining
+        assert page_of(operator, gang).count("The others keep running.") == remaining
 
 
 class TestNothingCanBeSuspended:

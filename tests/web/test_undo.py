@@ -89,9 +89,7 @@ def updates(person: Person, shown: str) -> str:
     return answer.content.decode()
 
 
-def test_the_dialog_shows_the_watch_time_then_the_end(
-    operator: Person, gang: Gang
-) -> None:
+def test_the_dialog_shows_the_watch_time_then_the_end(operator: Person, gang: Gang) -> None:
     visible = dialog(operator, gang, 1)
     assert "gangboard continues until the end" in visible
     now = timezone.now()

@@ -1,7 +1,7 @@
-"""What happens to TFJobs, XGBoostJobs, PaddleJobs and JAXJobs of a real training-operator, and what is then read.
+"""TFJobs, XGBoostJobs, PaddleJobs and JAXJobs of a real training-operator, and the expected verdicts.
 
-They have all in common with PyTorchJobs but the names of their roles, and by which of these they end
-(UpdateJobStatus of each kind in training-operator 1.9.3).
+They differ from PyTorchJobs in the names of their roles and in the role that ends them (UpdateJobStatus of
+each kind in training-operator 1.9.3).
 """
 
 from __future__ import annotations
@@ -111,12 +111,12 @@ def _done(place: Relative) -> None:
 
 
 def _situations(short: str) -> dict[str, Situation[Any]]:
-    """Return those of a kind, in which seven things are told of one of it."""
+    """Return the situations of a kind, with seven verdicts about one of its jobs."""
     relative = KINDS[short]
-    kind, (first, *others) = relative.kind, relative.sizes
-    remaining = sum(relative.sizes[role] for role in others)
+    kind, (first, *rest) = relative.kind, relative.sizes
+    remaining = sum(relative.sizes[role] for role in rest)
     gone = relative.sizes[first]
-    of_role = f"Role {first}: " if others else ""
+    of_role = f"Role {first}: " if rest else ""
     stays = f" {remaining} pod is still there." if remaining else ""
     return {
         f"{short}-half": Situation(
@@ -151,7 +151,7 @@ def _ended_by_one(place: Relative) -> None:
 
 
 FAMILY = {
-    **{name: one for short in KINDS for name, one in _situations(short).items()},
+    **{name: item for short in KINDS for name, item in _situations(short).items()},
     "xgb-ended": Situation(
         _ended_by_one, "failed", "failed", None, {"desired": 2}, twin="restarting"
     ),

@@ -1,4 +1,4 @@
-"""What happens to MPIJobs of a real MPI operator, and what a person should then read."""
+"""MPIJobs of a real MPI operator, and the expected verdicts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Mpi(Place):
     kind: ClassVar[str] = "MPIJob"
 
     def roles(self, **sizes: Any) -> dict[str, Json]:
-        """`worker` is their cpu; the rest is said of the launcher's pod."""
+        """`worker` is the CPU of the workers. The other arguments are about the launcher's pod."""
         cpu = sizes.pop("worker", "1")
         return {
             "Launcher": replicas(restart="OnFailure", **sizes),
@@ -27,11 +27,12 @@ class Mpi(Place):
         }
 
     def suspend(self, suspended: bool, name: str = "run") -> None:
-        """Set its field; where it is resumed, until its operator has resumed the launcher, too.
+        """Set its field. On a resume, repeat until the operator has resumed the launcher.
 
-        mpi-operator 0.8.0 changes what it has read before it knows that the API server takes the change (its
-        pull request 819), so it can leave a launcher suspended: seen once, on a busy machine, for minutes. It
-        reads a launcher anew when that changes.
+        mpi-operator 0.8.0 changes its cached object before the API server accepts the change (its pull request
+        819), so it can leave a launcher suspended. We saw this once on a busy machine, for minutes. It reads
+        the launcher again when the launcher changes.
+
         """
         super().suspend(suspended, name)
         if not suspended:
@@ -45,8 +46,8 @@ class Mpi(Place):
         launcher = f"{name}-launcher"
         job = self.client.get("batch/v1", "Job", launcher, self.name)
         if job["spec"].get("suspend"):
-            look = {"metadata": {"annotations": {"test.gangboard.dev/look": f"{time.monotonic()}"}}}
-            self.client.patch("batch/v1", "Job", launcher, look, self.name)
+            read = {"metadata": {"annotations": {"test.gangboard.dev/look": f"{time.monotonic()}"}}}
+            self.client.patch("batch/v1", "Job", launcher, read, self.name)
         return not job["spec"].get("suspend")
 
 
@@ -64,7 +65,7 @@ def _launcher_waits(place: Place) -> None:
 
 
 def _evicted(place: Place) -> None:
-    """A worker is evicted, and stays away. Twin: somebody has deleted it."""
+    """A worker is evicted and not replaced. Twin: a user deleted the worker."""
     for name in ("run", "twin"):
         place.run(name)
     for name in ("run", "twin"):

@@ -1,4 +1,4 @@
-"""Where one thing happens to jobs of one kind of kubeflow.org, and what can happen to a job of any of them."""
+"""The place of a job of one kind of kubeflow.org, and the events that can happen to any of these jobs."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ class Place(PlaceOnBoard):
     def run(self, name: str = "run", *, pool: str = "", **options: Any) -> None:
         """Make a job on the nodes of this place, or of a pool."""
         roles = options.pop("roles", None) or self.roles(**options.pop("sizes", {}))
-        where = {POOL: pool or self.name}
-        self.client.create(kubeflow_job(self.kind, name, self.name, roles, where=where, **options))
+        nodes = {POOL: pool or self.name}
+        self.client.create(kubeflow_job(self.kind, name, self.name, roles, where=nodes, **options))
 
     @abstractmethod
     def roles(self, **sizes: Any) -> dict[str, Json]:
@@ -78,7 +78,7 @@ class Place(PlaceOnBoard):
 
 
 def whole(place: Place) -> None:
-    """Twin: no node is large enough for its workers, nor for what they wait for."""
+    """Twin: no node is large enough for its workers or their launcher."""
     place.run()
     large = {role: replicas(cpu="65") for role in place.roles()}
     place.run("twin", roles=large)

@@ -1,4 +1,4 @@
-"""What happens to PyTorchJobs of a real training-operator, and what a person should then read."""
+"""PyTorchJobs of a real training-operator, and the expected verdicts."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Torch(Place):
 
 
 def _workers_wait(place: Place) -> None:
-    """Its master runs, and no worker does. Twin: nor does the master, and none of it is placed."""
+    """Its master runs without workers. Twin: no pod is placed, including the master."""
     place.run(sizes={"worker": "9"})
     place.run("twin", sizes={"master": "9", "worker": "9"})
 
@@ -43,10 +43,10 @@ def _below_size(place: Place) -> None:
     """Elastic: three of four workers find room, two are enough. Twin: it needs all."""
     pool = f"{place.name}-twin"
     make_nodes(place.client, [node(pool, cpu="8", labels={POOL: pool})])
-    for name, least, where in (("run", 2, ""), ("twin", 4, pool)):
+    for name, least, nodes in (("run", 2, ""), ("twin", 4, pool)):
         elastic = {"minReplicas": least, "maxReplicas": 4}
         roles = {"Worker": replicas(4, cpu="2.5")}
-        place.run(name, pool=where, roles=roles, elasticPolicy=elastic)
+        place.run(name, pool=nodes, roles=roles, elasticPolicy=elastic)
 
 
 def _restarting(place: Place) -> None:
