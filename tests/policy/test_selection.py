@@ -284,15 +284,15 @@ class TestEachOfThem:
 
     def test_sentences_about_the_set_are_not_repeated(self) -> None:
         owner = a_jobset("one", a_role("w"), policies=Policies(), max_restarts=2)
-        assert "cannot complete" in self._said(owner, "one-w-0")
-        assert "It is the only unfinished Job" in self._said(owner, "one-w-0")
-        together = self._said(owner, "one-w-0", "one-w-0")
+        assert "cannot complete" in self._plan_text(owner, "one-w-0")
+        assert "It is the only unfinished Job" in self._plan_text(owner, "one-w-0")
+        together = self._plan_text(owner, "one-w-0", "one-w-0")
         assert "cannot complete" not in together
         assert "only unfinished" not in together
 
     def test_another_failing_job_is_an_unselected_one(self) -> None:
-        assert "If another Job fails" in self._said(a_trio(), "trio-w-1", *TRIO[1:])
-        assert "fails" not in self._said(a_trio(), "trio-w-1", *TRIO)
+        assert "If another Job fails" in self._plan_text(a_trio(), "trio-w-1", *TRIO[1:])
+        assert "fails" not in self._plan_text(a_trio(), "trio-w-1", *TRIO)
 
     def test_a_rule_about_a_part_that_is_stopped_as_a_whole_is_left_out(self) -> None:
         rules = (FailureRule("FailJobSet", roles=("w",)),)
@@ -300,5 +300,5 @@ class TestEachOfThem:
             "ft", a_role("driver"), a_role("w", jobs=2), max_restarts=1,
             policies=Policies(failure_rules=rules),
         )  # fmt: skip
-        assert "If a Job of w fails" in self._said(owner, "ft-w-0", "ft-w-0")
-        assert "Job of w" not in self._said(owner, "ft-w-0", "ft-w-0", "ft-w-1")
+        assert "If a Job of w fails" in self._plan_text(owner, "ft-w-0", "ft-w-0")
+        assert "Job of w" not in self._plan_text(owner, "ft-w-0", "ft-w-0", "ft-w-1")

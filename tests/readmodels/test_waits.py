@@ -59,7 +59,7 @@ class TestOneWait:
         wait = known(a_wait(("room", 30), ("images", 12), ("runs", -1)))
         assert wait.text == "42 min"
         assert stages_of(wait) == [("for capacity", 30), ("for images and containers", 12)]
-        assert [stage.share for stage in wait.stages_of] == [71.4, 28.6]
+        assert [stage.share for stage in wait.parts] == [71.4, 28.6]
         assert (wait.end, wait.from_creation) == ("running", True)
         assert wait.by_stage == {"placement": 1800, "start": 720}
 
