@@ -94,7 +94,7 @@ WORDS = {
     "kai-below-size": "2 of 3 members run (quorum 2).",
     "kai-lost": "2 of 3 members run. KAI deletes the rest ",
     "kai-no-room": "KAI has room for 2 of 3 pods that must start together: ",
-    "kai-over-limit": "Queue kai-over-limit-q may have 2 GPUs at most: ",
+    "kai-over-limit": "It requests 4 GPUs, and queue kai-over-limit-q allows at most 2 GPUs (",
 }
 """Prefixes of sentences whose end has cluster-wide numbers, a time, or an optional part."""
 
@@ -143,9 +143,9 @@ def test_a_podclique_that_is_scaled_to_zero(all_places: dict[str, PlaceOnBoard])
     assert isinstance(place, GrovePlace)
     check(OF_GROVE[place.name], place)
     told = place.told()
-    assert told["message"].startswith("0 of 1 pod that group pg-run-0-")
+    assert told["message"].startswith("Group pg-run-0-")
     assert told["message"].endswith(
-        "needs of run-0-decode exist: PodClique run-0-decode is scaled to 0."
+        " has 0 of the 1 pod of run-0-decode that it needs: PodClique run-0-decode is scaled to 0."
     )
     assert told["advice"] == ["Scale PodClique run-0-decode to 1."]
     place.operators["run"].scale("run-0-decode", 1)

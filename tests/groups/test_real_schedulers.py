@@ -79,7 +79,7 @@ SITUATIONS: dict[str, Situation[Place]] = {
     ),
     "volcano-capability": Situation(
         capability, "exceeds-quota", "blocked",
-        "PodGroup run needs 6 CPUs at once, and Queue volcano-capability-q may have at most 4 CPUs.",
+        "PodGroup run needs 6 CPUs at once, and queue volcano-capability-q allows at most 4 CPUs.",
         {"desired": 2, "created": 2, "scheduled": 0, "quorum": 2}, twin="running",
     ),
     "volcano-quota-taken": Situation(
@@ -94,7 +94,7 @@ SITUATIONS: dict[str, Situation[Place]] = {
     ),
     "volcano-let-in-again": Situation(
         let_in_again, "exceeds-quota", "blocked",
-        "Queue volcano-let-in-again-run may have at most 2 CPUs, and PodGroup run asks it for 2 CPUs "
+        "Queue volcano-let-in-again-run allows at most 2 CPUs, and PodGroup run requests 2 CPUs "
         "besides the 1 CPU of pod run-p-1.",
         {"desired": 2, "created": 2, "scheduled": 1, "ready": 0, "quorum": 2}, twin="starting",
     ),

@@ -129,19 +129,19 @@ SITUATIONS: dict[str, Situation[Any]] = {
     ),
     "yunikorn-no-quota": Situation(
         _no_quota, "waiting-for-quota", "waiting",
-        "Queue root.small has no room for 2 pods: each asks for 4 CPUs, and 2 is left.",
+        "Queue root.small has too little quota for 2 pods: each requests 4 CPUs, and 2 is left.",
         {"desired": 2, "created": 2, "scheduled": 0, "quorum": None}, twin="unschedulable",
     ),
     "yunikorn-rejected": Situation(
         _rejected, "exceeds-quota", "blocked",
         "YuniKorn rejected application yunikorn-rejected-run: its task groups request 3 CPUs at once, and "
-        "Queue root.tiny may have at most 2.",
+        "queue root.tiny allows at most 2.",
         {"desired": 3, "scheduled": 0}, twin="running",
     ),
     "yunikorn-queue-gone": Situation(
         _queue_gone, "queue-missing", "blocked",
         "YuniKorn rejected application yunikorn-queue-gone-run: Queue root.absent does not exist, or no "
-        "placement rule lets it in.",
+        "placement rule allows it.",
         {"desired": 1, "scheduled": 0}, twin="running",
     ),
     "yunikorn-placeholders": Situation(
@@ -150,20 +150,20 @@ SITUATIONS: dict[str, Situation[Any]] = {
     ),
     "yunikorn-given-up": Situation(
         _given_up, "not-ganged", "degraded",
-        "YuniKorn gave up the gang of application yunikorn-given-up-run and runs it pod by pod: "
-        "2 of 3 pods are placed.",
+        "YuniKorn gave up gang scheduling of application yunikorn-given-up-run and places pods "
+        "one by one: 2 of 3 pods are placed.",
         {"desired": 3, "created": 3, "scheduled": 2, "quorum": None}, twin="running",
     ),
     "yunikorn-bare": Situation(
         _bare, "exceeds-quota", "blocked",
         "YuniKorn rejected application yunikorn-bare-run: its task groups request 3 CPUs at once, and "
-        "Queue root.tiny may have at most 2.",
+        "queue root.tiny allows at most 2.",
         {"desired": 1, "scheduled": 0}, twin="running",
     ),
     "yunikorn-bare-queue": Situation(
         _bare_queue_gone, "queue-missing", "blocked",
         "YuniKorn rejected application yunikorn-bare-queue-run: Queue root.absent does not exist, or no "
-        "placement rule lets it in.",
+        "placement rule allows it.",
         {"desired": 1, "scheduled": 0}, twin="running",
     ),
 }  # fmt: skip

@@ -281,7 +281,7 @@ def test_ordered_workloads_are_reported_and_unread_owners_named(
     result = {gang["name"]: gang for gang in board.gangs(namespace=WHERE)}
     steps, replicas = result["steps"], board.get(f"gangs/{result['replicas']['id']}/")
     assert steps["message"] == (
-        "StatefulSet steps makes its pods one by one, but PodGroup steps needs 3 at once."
+        "StatefulSet steps creates its pods one by one, but PodGroup steps needs 3 at once."
     )
     assert (steps["members"]["desired"], steps["members"]["quorum"]) == (3, 3)
     assert replicas["facts"] == [

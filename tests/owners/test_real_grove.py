@@ -197,7 +197,7 @@ SITUATIONS_ON: dict[str, dict[str, Situation[Place]]] = {
         ),
         "no-group-yet": Situation(
             _no_group_yet, "podgroup-missing", "blocked",
-            "2 pods wait for PodGroup run-0-dec: of PodGang run-0 only Workload run-0 was made.",
+            "2 pods wait for PodGroup run-0-dec: only Workload run-0 was created for PodGang run-0.",
             {"desired": 2, "created": 2, "scheduled": 0}, twin="scheduling-gated",
         ),
         "not-expressible": Situation(

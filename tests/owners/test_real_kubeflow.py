@@ -47,7 +47,7 @@ def test_the_symptom_follows_the_cause(places: dict[str, Place]) -> None:
     code, message = verdicts["run-launcher"]
     assert code == "dependency-waiting"
     assert message.startswith(
-        "Job run-launcher: The launcher can start nothing before both workers are ready: 0 are."
+        "Job run-launcher: The launcher cannot start processes before both workers are ready: 0 are."
     )
 
 

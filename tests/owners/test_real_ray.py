@@ -319,7 +319,7 @@ JOBS: dict[str, Situation[JobPlace]] = {
     ),
     "job-waits": Situation(
         _job_waits, "no-matching-node", "blocked",
-        "3 pods of gpu ask for 2 CPUs each, and the only node that matches their node selector "
+        "3 pods of gpu request 2 CPUs each, and the only node that matches their node selector "
         "(test.gangboard.dev/pool=ray-job-waits) has 1.8.",
         {"desired": 4, "created": 4, "scheduled": 0, "ready": 0}, twin="running", cpu="1800m",
     ),

@@ -252,7 +252,7 @@ SITUATIONS: dict[str, Situation[Place]] = {
     ),
     "unheard": Situation(
         _unheard, "size-mismatch", "degraded",
-        "TrainJob run asks for 3 pods (spec.trainer.numNodes), and part node has 1.",
+        "TrainJob run requests 3 pods (spec.trainer.numNodes), and part node has 1.",
         {"desired": 1, "created": 1, "ready": 1}, twin="running",
     ),
     "failed": Situation(

@@ -106,7 +106,7 @@ def test_a_claim_is_shown_from_missing_to_bound(watch: Watch) -> None:
     watching.forget()
     put_data(simulator, "Lost", storageClassName="fast", volumeName="pv-7")
     watching.settle()
-    assert verdict_of(watching)[1].endswith("and its PersistentVolume pv-7 does not exist.")
+    assert verdict_of(watching)[1].endswith("PersistentVolume pv-7 does not exist.")
 
     put_data(simulator, "Bound", storageClassName="fast", volumeName="pv-7")
     watching.settle()

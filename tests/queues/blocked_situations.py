@@ -116,7 +116,7 @@ NEVER: dict[str, Situation[Place]] = {
     "other-nodes": Situation(
         _other_nodes, "no-matching-flavor", "blocked",
         f"{CANNOT}flavor kq-other-nodes-flavor is for other nodes than node selector and "
-        "affinity ask for.", twin="running",
+        "affinity allow.", twin="running",
     ),
     "tainted": Situation(
         _tainted, "no-matching-flavor", "blocked",

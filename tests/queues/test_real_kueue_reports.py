@@ -56,7 +56,7 @@ def test_the_pod_of_a_lost_node_is_recreated(places: dict[str, Place]) -> None:
     name = waits["metadata"]["name"]
     wait(lambda: place.verdict().finding.advice, what="another node to be assigned", timeout=60)
     finding = place.verdict().finding
-    assert f"Pod {name} asks for node kq-pinned-run-" in finding.message
+    assert f"Pod {name} requires node kq-pinned-run-" in finding.message
     assert finding.advice_texts == (f"Delete pod {name}: its successor goes to kq-pinned-run-2.",)
     place.client.delete("v1", "Pod", name, place.name, grace=0)
     wait(

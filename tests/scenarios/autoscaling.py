@@ -215,7 +215,7 @@ AUTOSCALING = (
     ),
     Scenario(
         "claim-fails", "Job", "run", *WAITS, loose(PODS, cpu="12"),
-        says=("tries", "could not be launched", "VcpuLimitExceeded"), members={"scheduled": 0},
+        says=("is trying", "could not be launched", "VcpuLimitExceeded"), members={"scheduled": 0},
         nodes=2, act=_after(_nominate, _fail), twin="claim-without-use",
     ),
     # Its node exists, and the pods do not fit, so no node is expected.
@@ -233,14 +233,14 @@ AUTOSCALING = (
         "request-comes", "Job", "run", NOWHERE[0], NOWHERE[1], _asking,
         says=NOWHERE[2], members=NOWHERE[3], nodes=2, twin="request-fails",
         steps=(
-            Step(_answer(_ACCEPTED), *WAITS, ("cluster-autoscaler brings", "2 of 2", "Request big")),
+            Step(_answer(_ACCEPTED), *WAITS, ("cluster-autoscaler is adding", "2 of 2", "Request big")),
             Step(_answer(_ACCEPTED, _PROVISIONED), *WAITS, ("big was provisioned at",)),
             Step(_add_nodes, "running", "running", (), {"ready": 2}),
         ),
     ),
     Scenario(
         "request-fails", "Job", "run", *WAITS, _asking,
-        says=("tries", "Capacity is not found"), members={"scheduled": 0}, nodes=2,
+        says=("is trying", "Capacity is not found"), members={"scheduled": 0}, nodes=2,
         act=_answer(_ACCEPTED, _NOT_FOUND), twin="request-comes",
         steps=(Step(_answer(_ACCEPTED, _NOT_FOUND, _FAILED), *NOWHERE),),
     ),

@@ -172,7 +172,7 @@ PREEMPTED = (
     # Bare pods are not recreated: the group has 0 of 2.
     Scenario(
         "preempted-gang-for-good", "PodGroup", "run", "below-quorum", "blocked", quorum(2, 2, cpu="5"),
-        nodes=2, act=_push_out, says=("0 of 2",), members={"quorum": 2, "created": 0},
+        nodes=2, act=_push_out, says=("0 of the 2",), members={"quorum": 2, "created": 0},
         twin="preempted-gang",
     ),
 )  # fmt: skip

@@ -315,7 +315,7 @@ KUBERNETES_135 = (
     Scenario(
         "plan-too-ambitious", "Job", "run", "below-quorum", "blocked",
         all_of(_plan("workers", 4), _job("run", 3, ("plan", "workers"), gates=["example.com/budget"])),
-        ("3 of 4",), {"desired": 3, "quorum": 4, "created": 3, "scheduled": 0},
+        ("3 of the 4",), {"desired": 3, "quorum": 4, "created": 3, "scheduled": 0},
         nodes=1, twin="plan-in-three-acts",
     ),
     # The field by which pods of 1.36 and later name their group is unknown here, and dropped.

@@ -194,7 +194,7 @@ ON_136 = (
         "crew-misspelt", "Job", "run", "podgroup-missing", "blocked",
         _crew("crew"), ("crews",), {"desired": 3, "created": 3, "scheduled": 0},
         nodes=3, twin="crew-unlicensed",
-        steps=(Step(_found_too_large, "below-quorum", "blocked", ("3 of 4",),
+        steps=(Step(_found_too_large, "below-quorum", "blocked", ("3 of the 4",),
                     {"quorum": 4, "created": 3, "scheduled": 0}),),
     ),
     # Gates first. Without them: one member a node by its own port 7070/TCP. Node 0 is open (its holder

@@ -124,7 +124,7 @@ TWO_CAUSES = (
     # quorum lowered to 3 the next cause shows: 3 x 6 = 18 CPU, nodes of 8 + 8 take one member each.
     Scenario(
         "few-and-room", "PodGroup", "run", "below-quorum", "blocked", quorum(3, 4, cpu="6"),
-        nodes=2, says=("3 of 4",), members={"quorum": 4, "created": 3, "scheduled": 0},
+        nodes=2, says=("3 of the 4",), members={"quorum": 4, "created": 3, "scheduled": 0},
         steps=(
             Step(
                 lambda stage: stage.lower_quorum("run", 3),

@@ -96,7 +96,7 @@ MPI: dict[str, Situation[Any]] = {
         _launcher_crashes, "partly-placed", "degraded",
         "Role Worker: 2 pods request 9 CPUs each, and the only node that matches their node "
         "selector (test.gangboard.dev/pool=mpi-launcher-crashes) has 8; 1 of 3 pods of the MPIJob "
-        "holds a node.",
+        "is placed.",
         {"desired": 3, "created": 3, "scheduled": 1, "ready": 0}, twin="crash-loop", cpu="8",
     ),
     "mpi-launcher-waits": Situation(

@@ -93,7 +93,7 @@ TORCH: dict[str, Situation[Any]] = {
         _workers_wait, "partly-placed", "degraded",
         "Role Worker: 2 pods request 9 CPUs each, and the only node that matches their node "
         "selector (test.gangboard.dev/pool=torch-workers-wait) has 8; 1 of 3 pods of the "
-        "PyTorchJob holds a node.",
+        "PyTorchJob is placed.",
         {"desired": 3, "created": 3, "scheduled": 1, "ready": 1}, twin="no-matching-node", cpu="8",
     ),
     "torch-master-waits": Situation(
