@@ -99,8 +99,8 @@ TORCH: dict[str, Situation[Any]] = {
     "torch-master-waits": Situation(
         _master_waits, "partly-placed", "degraded",
         "Role Master: 1 pod requests 9 CPUs, and the only node that matches its node selector "
-        "(test.gangboard.dev/pool=torch-master-waits) has 8; 2 of 3 pods of the PyTorchJob hold a "
-        "node.",
+        "(test.gangboard.dev/pool=torch-master-waits) has 8; 2 of 3 pods of the PyTorchJob are "
+        "placed.",
         {"desired": 3, "created": 3, "scheduled": 2, "ready": 2}, twin="running", cpu="8",
     ),
     "torch-below-size": Situation(
