@@ -232,7 +232,7 @@ CLUSTERS: dict[str, Situation[ClusterPlace]] = {
     ),
     "invalid": Situation(
         _invalid, "objects-not-made", "blocked",
-        "What RayCluster run cannot be created: worker group gpu has minReplicas 3 greater than "
+        "An object of RayCluster run cannot be created: worker group gpu has minReplicas 3 greater than "
         "maxReplicas 1.",
         {"created": 0}, twin="running",
     ),

@@ -239,7 +239,7 @@ def test_a_lower_minimum_is_advised_before_more_pods(places: dict[str, PlaceOnBo
     place.wait_told("below-quorum")
     (advice,) = place.told()["advice"]
     assert "from 6 to 3 (no restart)" in advice.partition(", or ")[0]
-    assert "3 pods more" in advice
+    assert "up by 3 pods" in advice
     place.client.patch(COSCHEDULING, "PodGroup", "run", {"spec": {"minMember": 3}}, place.name)
     wait(lambda: place.told()["code"] != "below-quorum", what="the lower minimum", timeout=60)
 
