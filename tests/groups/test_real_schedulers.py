@@ -148,7 +148,7 @@ def test_the_advice_admits_a_group_that_blocks_itself(
     place.wait_told("exceeds-quota")
     assert place.told()["advice"] == [
         "Raise capability of Queue volcano-let-in-again-run to 3 CPUs at least.",
-        "Delete pod run-p-1 and make it anew: then all of PodGroup run is admitted at once.",
+        "Delete pod run-p-1 and re-create it: then all of PodGroup run is admitted at once.",
     ]
     place.client.delete("v1", "Pod", "run-p-1", place.name, grace=0)
     place.pod(1, never_ready="pending")

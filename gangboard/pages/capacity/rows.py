@@ -85,7 +85,7 @@ class ClusterCapacityRow:
     def why(self, now: datetime) -> str | None:
         """Return why there are no numbers, for clients that cannot follow a link."""
         if self.choose:
-            return "This cluster is too large to be counted with others: select it with cluster={self.cluster}."
+            return f"This cluster is too large to be counted with others: select it with cluster={self.cluster}."
         return joined(self.blind, now) if self.blind is not None else None
 
     observed_at: datetime | None = shown("Observed", "When the numbers changed last.", default=None)
