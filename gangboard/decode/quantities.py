@@ -92,7 +92,7 @@ def read_minimum(number: int | None) -> int | None:
 
 
 class ResourceListReader:
-    """Reader of the amounts of one object, with a clause for each malformed quantity."""
+    """Reads the amounts of one object, and collects a fault for each malformed quantity."""
 
     def __init__(self) -> None:
         self.faults: list[str] = []

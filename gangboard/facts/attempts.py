@@ -116,7 +116,7 @@ def _was_whole_before_silence(unit: Unit) -> bool:
 
 
 def restart_under_way(unit: Unit) -> Restart | None:
-    """Return the restart or retry that it is still coming back from; None when all are ready."""
+    """Return the restart or retry from which the unit still recovers, or None."""
     if unit.is_full or not (unit.active_jobs or unit.missing_jobs or _restarts_pods(unit)):
         return None
     return _restart_of_owner(unit) or _restart_of_job(unit) or _retry(unit)

@@ -26,7 +26,7 @@ from gangboard.network_addresses import Destinations
 Query = Mapping[str, str] | Iterable[tuple[str, str]] | None
 
 JSON = "application/json"
-MAX_BYTES = 128 * 1024 * 1024
+MAX_RESPONSE_BYTES = 128 * 1024 * 1024
 """Twice the size above which a list requests smaller pages."""
 MAX_ERROR_BYTES = 512 * 1024
 """A 422 can quote the whole object, twice, before the reason."""
@@ -46,7 +46,7 @@ class Connection:
         *,
         connect_deadline: float = 3.0,
         total_deadline: float = 30.0,
-        max_bytes: int = MAX_BYTES,
+        max_bytes: int = MAX_RESPONSE_BYTES,
         gzip: bool = True,
         destinations: Destinations | None = None,
     ) -> None:

@@ -54,7 +54,7 @@ class Native(Lever):
         )
 
     def readiness(self, levers: ClusterLevers, kinds: str, closed_reason: str) -> LeverState:
-        """Return UNPROVED until this build was seen to honour the request."""
+        """Return UNPROVED until gangboard has seen this build of the controller honour the request."""
         build = f"this build of {kinds} ({levers.build[:_BUILD_LENGTH]})" if levers.build else kinds
         observation = "was seen" if levers.native_honoured else "was not seen"
         text = f"For {kinds}s that ask for Independent: {build} {observation} to honour it."

@@ -142,7 +142,7 @@ def switch_read_only(request: HttpRequest, name: str) -> HttpResponse:
 
 @require_POST
 def remove_cluster(request: HttpRequest, name: str) -> HttpResponse:
-    """Remove a cluster whose name was typed."""
+    """Remove a cluster after the user has typed its name."""
     viewer = admin_of(request)
     cluster, typed = _find_cluster(name, viewer), request.POST.get("name", "").strip()
     try:

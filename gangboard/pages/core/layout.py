@@ -151,7 +151,7 @@ def plain_page(
 
 
 def _personal(viewer: Viewer, section: str, path: str) -> list[NavigationItem]:
-    """Return the entries of the menu behind the user's name, as far as the user may open them."""
+    """Return the entries of the user menu that the user may open."""
     items = []
     for name, label in PERSONAL:
         if name in FOR_ADMINS and not viewer.is_admin:

@@ -218,7 +218,7 @@ def _most_frequent(unit: Unit, *, of_nodes: bool) -> PlacementReason | None:
 
 
 def _names_text(unit: Unit, code: str) -> str:
-    """Return ` (PersistentVolumeClaim data)`, ` (by zone)`: the claims or spread keys of the pods."""
+    """Return the names of the pods' claims or spread keys, such as ` (PersistentVolumeClaim data)` or ` (by zone)`."""
     pods = unit.refused
     if code == VOLUME:
         claims = {claim.name for pod in pods for claim in pod.claims if claim.kind == OF_VOLUMES}
