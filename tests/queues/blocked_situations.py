@@ -150,7 +150,7 @@ NEVER: dict[str, Situation[Place]] = {
     ),
     "other-namespace": Situation(
         _other_namespace, "queue-misconfigured", "blocked",
-        f"{CANNOT}the ClusterQueue takes nothing from this namespace.", twin="running",
+        f"{CANNOT}the ClusterQueue does not admit this namespace.", twin="running",
     ),
     "no-check": Situation(
         _no_check, "queue-stopped", "blocked",

@@ -46,7 +46,7 @@ def test_taken_back_since_its_pods_were_late(places: dict[str, Place]) -> None:
     place.wait_told("requeued")
     message = place.verdict().finding.message
     verdicts = (
-        r"Queue queue evicted it: the pods were not ready in time; the next try is at "
+        r"Queue queue evicted it: the pods were not ready in time; the next attempt is at "
         r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC"
     )
     assert re.match(verdicts, message), message
@@ -67,7 +67,7 @@ def _preemption_gate(place: Place) -> None:
 
 
 def test_a_gate_keeps_it_from_preempting(places: dict[str, Place]) -> None:
-    message = f"{WAITS}it would have to preempt others, and a gate keeps it from that."
+    message = f"{WAITS}it would have to preempt others, and a gate prevents that."
     place = places["preemption-gate"]
     _preemption_gate(place)
     check(

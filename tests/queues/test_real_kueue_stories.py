@@ -158,7 +158,7 @@ def _circle(place: Place) -> None:
 CIRCLE = Situation(
     _circle, "queue-stopped", "blocked",
     f"{CANNOT}ClusterQueue kq-circle-queue is inactive: Cohort kq-circle-a and Cohort kq-circle-b are "
-    "above each other.", twin="running",
+    "each other's parent.", twin="running",
 )  # fmt: skip
 
 

@@ -44,7 +44,7 @@ SENTENCES = {
     "queue-misconfigured": (
         Health.BLOCKED,
         NEVER,
-        "the ClusterQueue takes nothing from this namespace",
+        "the ClusterQueue does not admit this namespace",
     ),
     "no-matching-flavor": (
         Health.BLOCKED,
