@@ -14,6 +14,7 @@ from gangboard.decode.owner_meta import WireOwnerMeta, first_label
 from gangboard.decode.wire import read_meta, read_time
 from gangboard.domain.action import Verb
 from gangboard.domain.api_resource import Resource
+from gangboard.domain.forecast import CreationContext, Manifest, ManifestFault
 from gangboard.domain.objects import Meta
 from gangboard.domain.owner import Blueprint, Owner, Role
 from gangboard.domain.pod import Pod
@@ -235,6 +236,21 @@ class OwnerKind:
         `Owner.blueprints`.
         """
         return owner
+
+    # Manifests that no cluster has yet
+
+    def creates(self, manifest: Manifest, context: CreationContext) -> Iterable[Manifest]:
+        """Return the objects that the controller creates from a new object at once, as it would write them.
+
+        These are its direct children only, such as the Jobs of a JobSet or the pods of a Job, with its groups.
+        They have no uid and no owner reference, which the caller adds. Children that wait for others
+        (`Role.depends_on`) are not among them.
+        """
+        return ()
+
+    def faults(self, manifest: Manifest, context: CreationContext) -> Iterable[ManifestFault]:
+        """Return why the API server, a webhook or the controller would refuse the object."""
+        return ()
 
     # Ownership of objects
 

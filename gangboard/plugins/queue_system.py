@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from gangboard.domain.api_resource import Resource
+from gangboard.domain.forecast import AdmissionState, Forecast, PodSet
 from gangboard.domain.group import Group
 from gangboard.domain.owner import Owner
 from gangboard.domain.queue import QueueEntry
@@ -51,6 +52,15 @@ class QueueSystem:
     def takes_over(self, owner: str, queue: str, suspended: bool) -> str:
         """Return the effect on an owner that names one of its queues if the system is installed later: a sentence."""
         return ""
+
+    def forecast(
+        self, owner: Owner, pod_sets: Sequence[PodSet], state: AdmissionState
+    ) -> Forecast | None:
+        """Return the decision about a new owner now, or None if the system would not manage it.
+
+        The owner does not exist yet, and the state does not have its entry.
+        """
+        return None
 
     def phase_of(self, group: Group) -> str:
         """Return the progress of a waiting group of its API group, in the system's own words; empty if unknown."""
