@@ -17,7 +17,7 @@ from gangboard.domain.action import ActionState, Verb
 from gangboard.logs import get_logger
 from gangboard.plugins import registry
 from gangboard.store import actions
-from gangboard.store.actions import LEASE_SECONDS, ActionLease, ActionLostError
+from gangboard.store.actions import ACTION_LEASE_SECONDS, ActionLease, ActionLostError
 from gangboard.store.audit import audit
 from gangboard.store.feed import add_action_event
 from gangboard.store.models import Action, ActionStep
@@ -103,7 +103,7 @@ class ActionExecution:
         Call it right before sending. A process may be paused after it has recorded the request as
         `sending`, and must not send it when it continues.
         """
-        if self.clock.monotonic() - self._confirmed > LEASE_SECONDS - SLOWEST_REQUEST:
+        if self.clock.monotonic() - self._confirmed > ACTION_LEASE_SECONDS - SLOWEST_REQUEST:
             raise ActionLostError(f"action {self.action.pk} was held for too long")
 
     def write(

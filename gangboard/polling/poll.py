@@ -25,7 +25,7 @@ from gangboard.polling.resource_watch import (
     WatchedResource,
 )
 from gangboard.store.cluster_leases import (
-    LEASE_SECONDS,
+    CLUSTER_LEASE_SECONDS,
     ClusterLease,
     LeaseLostError,
     acquire_lease,
@@ -280,7 +280,7 @@ def poll_once(cluster_name: str | None = None) -> list[PollReport]:
 
 def _poll_one(cluster: Cluster) -> PollReport:
     holder = f"poll --once {threading.get_native_id()} {time.time_ns()}"
-    give_up_at = time.monotonic() + LEASE_SECONDS + 1
+    give_up_at = time.monotonic() + CLUSTER_LEASE_SECONDS + 1
     while (lease := acquire_lease(cluster.pk, holder)) is None:
         if time.monotonic() > give_up_at:
             return PollReport(cluster.name, "a running poll worker holds this cluster")

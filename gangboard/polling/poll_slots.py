@@ -6,7 +6,7 @@ import threading
 import time
 from dataclasses import dataclass
 
-from gangboard.store.cluster_leases import LEASE_SECONDS
+from gangboard.store.cluster_leases import CLUSTER_LEASE_SECONDS
 
 
 @dataclass(slots=True)
@@ -108,6 +108,6 @@ class PollSlots:
     def _free_expired(self, now: float) -> None:
         """Free the slots of clusters whose next message never arrived. Their leases have expired as well."""
         for cluster_id, slot in list(self._taken.items()):
-            if not slot.is_running and now - slot.changed_at > LEASE_SECONDS:
+            if not slot.is_running and now - slot.changed_at > CLUSTER_LEASE_SECONDS:
                 del self._taken[cluster_id]
                 self._expired.add(cluster_id)

@@ -27,10 +27,10 @@ from gangboard.store.gangs import gang_id
 from gangboard.store.models import Action, ActionStep, Cluster, Gang, Switch
 from gangboard.store.row_leases import DatabaseClock, RowLeases
 
-LEASE_SECONDS = 30.0
+ACTION_LEASE_SECONDS = 30.0
 """Seconds of silence after which another worker takes an action. It exceeds the deadline of any single
 request, so the last request of the previous holder has ended by then."""
-LEASES = RowLeases("held_until", LEASE_SECONDS)
+LEASES = RowLeases("held_until", ACTION_LEASE_SECONDS)
 LONGEST_DELAY = 300.0
 """Maximum delay of an action, in seconds; longer than any backoff."""
 LIFE_SECONDS = 300.0
@@ -212,7 +212,7 @@ def repair_future_times(clock: DatabaseClock) -> None:
     """
     rows = Action.objects.filter(due_at__isnull=False)
     due = Q(due_at__gt=clock.database_now(LONGEST_DELAY))
-    held = Q(held_until__gt=clock.database_now(LEASE_SECONDS))
+    held = Q(held_until__gt=clock.database_now(ACTION_LEASE_SECONDS))
     living = Q(expires_at__gt=clock.database_now(LIFE_SECONDS))
     if not rows.filter(due | held | living).exists():
         return

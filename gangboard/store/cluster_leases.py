@@ -13,9 +13,9 @@ from django.db.models.functions import Now
 from gangboard.store.models import Cluster, Lease
 from gangboard.store.row_leases import RealDatabaseClock, RowLeases, lease_number
 
-LEASE_SECONDS = 15.0
+CLUSTER_LEASE_SECONDS = 15.0
 """Seconds of silence after which another worker takes the clusters of a holder."""
-LEASES = RowLeases("expires_at", LEASE_SECONDS)
+LEASES = RowLeases("expires_at", CLUSTER_LEASE_SECONDS)
 _CLOCK = RealDatabaseClock()
 NEVER_HELD = math.inf
 """Waiting time of a cluster that no worker ever held."""

@@ -138,18 +138,6 @@ class Scene:
 
         return wait(check, timeout=timeout, what=f"{gang} to be {code}", seen=lambda: last[-1])
 
-    def wait_for_message(self, gang: str, message: str) -> Json:
-        """Return the gang once it has that message. gangboard sees its objects one after the
-        other."""
-        last: list[str] = []
-
-        def check() -> Json | None:
-            row = self.gang(gang)
-            last.append(row["message"])
-            return row if row["message"] == message else None
-
-        return wait(check, what=f"it to be said of {gang}: {message}", seen=lambda: last[-1])
-
     def wait_for_text(self, gang: str, text: str) -> Json:
         """Return the gang once one of its findings has these words."""
 

@@ -78,7 +78,7 @@ def test_a_dead_workers_lease_on_an_action_expires(cluster: Cluster, clock: Quic
     action = make_open(cluster, clock, holder="dead", number=3, held_until=held)
     sweeper = Sweeper(clock, lost_after=0.0)
     assert sweeper.sweep().due == ()
-    clock.advance(actions.LEASE_SECONDS + 1)
+    clock.advance(actions.ACTION_LEASE_SECONDS + 1)
     assert sweeper.sweep().due == (action.pk,)
 
 
@@ -90,7 +90,7 @@ def test_a_lease_on_a_cluster_ends_within_its_usual_time(
     lease.refresh_from_db()
     assert lease.expires_at is not None
     remaining = (lease.expires_at - clock.now()).total_seconds()
-    assert remaining <= cluster_leases.LEASE_SECONDS
+    assert remaining <= cluster_leases.CLUSTER_LEASE_SECONDS
 
 
 def test_a_chore_of_a_dead_worker_is_taken_over(cluster: Cluster, clock: QuickClock) -> None:

@@ -69,7 +69,7 @@ def worker(monkeypatch: pytest.MonkeyPatch) -> Worker:
     # Windows that a real worker has side by side follow each other here: no lease may run out.
     long = replace(cluster_leases.LEASES, seconds=600.0)
     monkeypatch.setattr(cluster_leases, "LEASES", long)
-    monkeypatch.setattr(poll_slots, "LEASE_SECONDS", long.seconds)
+    monkeypatch.setattr(poll_slots, "CLUSTER_LEASE_SECONDS", long.seconds)
     monkeypatch.setattr(tasks, "slots", PollSlots(SLOTS))
     monkeypatch.setattr(
         tasks.poll, "apply_async", lambda arguments, **_: poll_worker.orders.append(arguments[0])

@@ -123,7 +123,7 @@ def test_kept_connections_are_closed_if_the_next_message_never_arrives(
     slots = PollSlots(2)
     assert slots.begin(watching.cluster.pk)
     slots.end(watching.cluster.pk, watching.cluster.pk)
-    monkeypatch.setattr(poll_slots, "LEASE_SECONDS", -1.0)
+    monkeypatch.setattr(poll_slots, "CLUSTER_LEASE_SECONDS", -1.0)
     other_cluster = watching.cluster.pk + 1
     poll_for_one_window(other_cluster, holder=HOLDER, slots=slots, stopping=threading.Event())
     eventually(lambda: sockets(watching) == 0)

@@ -19,7 +19,6 @@ from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.matching import has_host_anti_affinity, one_per_domain_keys, ports_clash
 from gangboard.placement.node_columns import BoolColumn, IntColumn, total
 
-MOST_CORDONS = 50
 DRAINED_COUNTS = (1, 2, 3, 6)
 """Numbers of drained nodes to try."""
 MAX_HALVINGS = 20

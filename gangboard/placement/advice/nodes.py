@@ -21,9 +21,6 @@ from gangboard.placement.node_columns import IntColumn
 from gangboard.placement.unavailable_nodes import restored_nodes, uncordonable_nodes
 
 MAX_CHANGED_NODES = 50
-EMPTIED = (1, 2, 3, 6)
-"""Numbers of nodes that are emptied to see whether that is enough."""
-MOST_HALVINGS = 20
 
 # Cordons
 
