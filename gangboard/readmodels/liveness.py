@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
+from gangboard.readmodels.formatting import duration_text
 from gangboard.store.heartbeats import ALIVE
 from gangboard.store.models import Heartbeat
 
@@ -85,6 +86,7 @@ class Liveness:
     dead: tuple[tuple[str, datetime | None], ...]
     """(kind of process or of orders, last heartbeat or None)."""
     slots: int
+    read_at: datetime
 
     @property
     def processes(self) -> tuple[Process, ...]:
@@ -95,7 +97,7 @@ class Liveness:
     @property
     def banners(self) -> tuple[Banner, ...]:
         """The banners of every page."""
-        return tuple(_banner(kind, last) for kind, last in self.dead)
+        return tuple(_banner(kind, last, self.read_at) for kind, last in self.dead)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,9 +125,8 @@ def read_liveness(*, now: datetime) -> Liveness:
         due = all(_is_settled(heartbeats.get(process), now) for process in processes)
         if due and not _is_alive(heartbeats.get(kind), now):
             dead.append(kind)
-    return Liveness(
-        tuple((kind, heartbeats[kind].at if kind in heartbeats else None) for kind in dead), slots
-    )
+    last_heartbeats = [heartbeats[kind].at if kind in heartbeats else None for kind in dead]
+    return Liveness(tuple(zip(dead, last_heartbeats, strict=True)), slots, now)
 
 
 def _is_alive(heartbeat: _Heartbeat | None, now: datetime) -> bool:
@@ -140,8 +141,12 @@ def _is_settled(heartbeat: _Heartbeat | None, now: datetime) -> bool:
     return heartbeat.began_at is None or now - heartbeat.began_at > ALIVE
 
 
-def _banner(kind: str, last: datetime | None) -> Banner:
+def _banner(kind: str, last: datetime | None, now: datetime) -> Banner:
     never, before, consequence = _SENTENCES[kind]
     if last is None:
         return Banner(f"{never}: {consequence}", None, "")
+    if last > now:
+        ahead = duration_text(last - now)
+        sentence = f"{never}, or a clock is wrong: its last sign is dated {ahead} ahead of now."
+        return Banner(sentence, None, "")
     return Banner(before, last, f" ago): {consequence}")

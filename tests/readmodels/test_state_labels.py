@@ -105,6 +105,15 @@ class TestLiveness:
         assert banner.before == "Poll worker is down (last sign "
         assert banner.since == NOW - timedelta(seconds=16)
 
+    def test_a_heartbeat_that_is_dated_ahead_points_to_the_clock(self) -> None:
+        make_heartbeats()
+        Heartbeat.objects.filter(kind="poll").update(beat_at=NOW + timedelta(minutes=5))
+        (banner,) = read_liveness(now=NOW).banners
+        assert banner.since is None
+        assert banner.before == (
+            "Poll worker is down, or a clock is wrong: its last sign is dated 5 min ahead of now."
+        )
+
     @pytest.mark.parametrize("dead", ["poll", "act", "prove", "beat"])
     def test_each_process_is_judged_by_its_own_heartbeat(self, dead: str) -> None:
         """While one is dead no order passes between them, which is not the fault of the others."""
