@@ -278,8 +278,9 @@ class Kubernetes(GroupingAPI):
     notes = GroupingNotes(
         members="`spec.schedulingGroup`; on 1.35 `spec.workloadRef`",
         limits=(
-            "that a group was placed is never taken back; one below its quorum, or that does not "
-            "exist, leaves no word. On 1.35 groups have no object"
+            "The condition that a group was placed is never removed. The scheduler reports "
+            "nothing about a group below its quorum or a group that does not exist. On 1.35 "
+            "groups have no object"
         ),
         tested="the schedulers of 1.35, 1.36 and 1.37",
     )

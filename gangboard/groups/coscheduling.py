@@ -85,10 +85,12 @@ class Coscheduling(GroupingAPI):
     any_name = True
     rules = (NO_ROOM,)
     notes = GroupingNotes(
-        members="the label `scheduling.x-k8s.io/pod-group`; read by a scheduler with the plugin only",
+        members=(
+            "the label `scheduling.x-k8s.io/pod-group`; only a scheduler with the plugin reads it"
+        ),
         limits=(
-            "it has no condition and no lever: why its pods wait stands on the pods. To "
-            "`default-scheduler` it is decoration"
+            "It has no condition and no lever. Its pods say why they wait. "
+            "`default-scheduler` ignores it"
         ),
         tested="the scheduler of scheduler-plugins 0.35 on 1.37",
     )

@@ -96,6 +96,6 @@ class PodGangs(GroupingAPI):
     # This event is the only report that a backend cannot translate a PodGang for its scheduler.
     event_reasons = frozenset({"KAIBackendMappingFailed"})
     notes = GroupingNotes(
-        members="it lists its pods; these name it by a label",
-        tested="its public types, its operator played, on 1.35, 1.36 and 1.37",
+        members="the PodGang lists its pods, and the pods name it by a label",
+        tested="its public types on 1.35, 1.36 and 1.37; tests play its operator",
     )

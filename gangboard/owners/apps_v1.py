@@ -115,10 +115,12 @@ ORDERED = UnitRule(
 
 def _notes(kind: str, limits: str) -> KindNotes:
     return KindNotes(
-        gang=f"a {kind} whose pods a group keeps together or a queue admits; pods of all others only take room",
+        gang=(
+            f"a {kind} whose pods a group keeps together or a queue admits; pods of other {kind}s only use capacity"
+        ),
         queues="Kueue",
         units="the groups that its pods name",
-        limits=f"it has no suspend field. {limits}",
+        limits=f"It has no suspend field. {limits}",
         tested=f"the {kind} controller of 1.37",
     )
 
@@ -135,7 +137,7 @@ class StatefulSet(Replicas):
 
     kind = "StatefulSet"
     notes = _notes(
-        kind, "With `OrderedReady` it makes one pod after the other, which a gang waits for in vain"
+        kind, "With `OrderedReady` it creates pods one by one, so a gang never gets all its pods"
     )
     no_lever = _no_lever(kind)
     rules = (ORDERED,)
@@ -145,7 +147,7 @@ class Deployment(Replicas):
     """A Deployment."""
 
     kind = "Deployment"
-    notes = _notes(kind, "While it rolls out a change it has more pods than it asks for")
+    notes = _notes(kind, "During a rollout it has more pods than it requests")
     no_lever = _no_lever(kind)
 
     def name_by_pod(self, pod: Pod) -> str:

@@ -41,12 +41,13 @@ class CronJob(OwnerKind):
     wire = WireCronJob
     needed = False
     notes = KindNotes(
-        gang="each run, a Job, is one; the CronJob is none",
-        units="as of the Job",
-        queues="Kueue takes its runs",
+        gang="each run, which is a Job; the CronJob itself is no gang",
+        units="those of the Job",
+        queues="Kueue, for each run",
         limits=(
-            "nothing: it leaves a run alone. Suspended it starts no further run. With "
-            "`concurrencyPolicy: Replace` it deletes a suspended run when the next is due"
+            "Its controller does not change a run. A suspended CronJob starts no further "
+            "run. With `concurrencyPolicy: Replace` it deletes a suspended run when the "
+            "next one is due"
         ),
         tested="the CronJob controller of 1.37",
     )

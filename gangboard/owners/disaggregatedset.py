@@ -68,9 +68,10 @@ class DisaggregatedSet(OwnerKind):
     notes = KindNotes(
         gang="the DisaggregatedSet with its LeaderWorkerSets and their pods",
         units=(
-            "as of the LeaderWorkerSet, each replica of each role; a role that is not made is one, too"
+            "those of its LeaderWorkerSets, for each replica of each role; a role without a "
+            "LeaderWorkerSet is a unit too"
         ),
-        limits="it has no suspend field; it makes and scales its LeaderWorkerSets itself",
+        limits=("It has no suspend field. Its controller creates and scales its LeaderWorkerSets"),
         tested="LeaderWorkerSet 0.9 on 1.37",
     )
     makes = (_CHILD_KIND,)

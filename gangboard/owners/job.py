@@ -78,9 +78,9 @@ class Job(OwnerKind):
     wire = WireJob
     notes = KindNotes(
         gang="the Job",
-        units="its PodGroup, else itself",
+        units="its PodGroup; without one, the Job itself",
         queues="Kueue",
-        limits="under another owner its own field is that one's",
+        limits="Below another owner, that owner decides about its suspend field",
         tested="the Job controllers of 1.35, 1.36 and 1.37",
     )
     traits = KindTraits(

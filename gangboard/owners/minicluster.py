@@ -48,11 +48,14 @@ class MiniCluster(OwnerKind):
     versions = ("v1alpha2",)
     wire = WireMiniCluster
     notes = KindNotes(
-        gang="the MiniCluster with its Job and the pods of that",
-        units="its PodGroup, else its Job",
-        limits="it has no suspend field. `minSize` is with how many pods Flux begins, and makes no quorum: "
-        "the Job asks for all. Its operator takes no size below 1 or above `maxSize`",
-        tested="its public types, its operator played, on 1.37",
+        gang="the MiniCluster with its Job and that Job's pods",
+        units="its PodGroup; without one, its Job",
+        limits=(
+            "It has no suspend field. `minSize` is the number of pods with which Flux "
+            "begins. It is no quorum, because the Job requests all pods. The operator "
+            "refuses a size below 1 or above `maxSize`"
+        ),
+        tested="its public types on 1.37; tests play its operator",
     )
     traits = KindTraits(controller="the Flux operator")
     makes = (("batch", "Job"),)

@@ -231,12 +231,13 @@ class VolcanoJob(OwnerKind):
     label = "Volcano Job"
     notes = KindNotes(
         gang="the Job with the pods of its tasks",
-        units="its Volcano PodGroup, else each task",
+        units="its Volcano PodGroup; without one, each task",
         queues="queues of Volcano",
         limits=(
-            "it has no suspend field: a Command aborts and resumes it. Each resume counts as a retry, and "
-            "at `maxRetry` it fails; while it restarts a Command is lost. Its pods are made only once its "
-            "queue has let it in"
+            "It has no suspend field: a Command aborts and resumes it. Each resume counts "
+            "as a retry, and the Job fails at `maxRetry`. A Command is lost while the Job "
+            "restarts. The controller creates the pods after the queue has admitted the "
+            "PodGroup"
         ),
         tested="Volcano 1.14 on 1.37",
     )

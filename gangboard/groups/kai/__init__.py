@@ -204,11 +204,14 @@ class Kai(GroupingAPI):
     rules = RULES
     event_reasons = frozenset({EVICTED_BY})
     notes = GroupingNotes(
-        members="the annotation `pod-group-name`, which its podgrouper writes; read by `kai-scheduler` only",
+        members=(
+            "the annotation `pod-group-name`, which KAI's podgrouper writes; only "
+            "`kai-scheduler` reads it"
+        ),
         limits=(
-            "what it has not got a grouper for, such as a JobSet, it places pod by pod. Of a queue that "
-            "does not exist it says nothing before 0.17. A gang that falls below its minimum it deletes after its "
-            "`stalenessGracePeriod`, else after a minute"
+            "KAI places pods of kinds without a grouper, such as a JobSet before 0.16, one "
+            "by one. It reports a missing queue since 0.17. It deletes a gang that is below "
+            "its minimum after its `stalenessGracePeriod`, or after a minute"
         ),
         tested="KAI-Scheduler 0.12 on 1.37",
     )

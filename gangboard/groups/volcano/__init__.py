@@ -130,12 +130,13 @@ class Volcano(GroupingAPI):
     pod_reasons: Mapping[str, str] = {"Schedulable": ""}
     notes = GroupingNotes(
         members=(
-            "the annotations `scheduling.k8s.io/group-name` and `scheduling.volcano.sh/group-name`; read "
-            "by scheduler `volcano` only"
+            "the annotations `scheduling.k8s.io/group-name` and "
+            "`scheduling.volcano.sh/group-name`; only scheduler `volcano` reads them"
         ),
         limits=(
-            "why its queue does not let it in stands in events alone; its conditions are never taken "
-            "back, the later one counts. Pods behind its gate `queue-allocation-gate` (1.15) wait for their queue"
+            "Only events say why its queue does not admit it. Its conditions are never "
+            "removed, and the latest one counts. Pods behind the gate "
+            "`queue-allocation-gate` (1.15) wait for their queue"
         ),
         tested="Volcano 1.14 on 1.37",
     )

@@ -49,13 +49,13 @@ class YuniKorn(GroupingAPI):
     pod_reasons: Mapping[str, str] = {"SchedulingSkipped": "Unschedulable"}
     notes = GroupingNotes(
         members=(
-            "the label or annotation `yunikorn.apache.org/app-id` (older: the label `applicationId`); read by "
-            "`yunikorn` only"
+            "the label or annotation `yunikorn.apache.org/app-id` (older: the label "
+            "`applicationId`); only `yunikorn` reads it"
         ),
         limits=(
-            "it has no object: minima of task groups are not read, pods that nobody owns are a gang each, "
-            "placeholders are in none. That a queue has no room, and why an application is rejected, stand in "
-            "events alone; what a queue may have is in no object"
+            "It has no object, so gangboard cannot read the minimum of a task group or the "
+            "limit of a queue. Each pod without an owner is a gang. Placeholders are in no "
+            "gang. Only events say that a queue is full or why an application is rejected"
         ),
         tested="YuniKorn 1.9.0 on 1.37, without its admission controller",
     )

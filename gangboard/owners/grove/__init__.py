@@ -78,17 +78,20 @@ class PodCliqueSet(GroveKind):
     kind = PODCLIQUESET
     wire = WirePodCliqueSet
     notes = KindNotes(
-        gang="the PodCliqueSet with its scaling groups, PodCliques and their pods, and its PodGangs",
+        gang="the PodCliqueSet with its scaling groups, PodCliques, PodGangs and pods",
         units=(
-            "the core PodGroups that its pods name, else each PodClique with `minAvailable` as quorum"
+            "the core PodGroups that its pods name; without any, each PodClique with "
+            "`minAvailable` as its quorum"
         ),
         limits=(
-            "it has no suspend field. Cliques, `minAvailable` and scaling groups are changed by "
-            "making it anew. Pods of a scaled PodGang wait behind a gate until the base PodGang "
-            "is placed. PodCliques of one PodGang that wait for nodes are judged together"
+            "It has no suspend field. Changes of cliques, `minAvailable` and scaling groups "
+            "need a new object. Pods of a scaled PodGang wait behind a gate until the base "
+            "PodGang is placed. gangboard judges PodCliques of one PodGang together while "
+            "they wait for nodes"
         ),
         tested=(
-            "CRDs of Grove 0.1 alpha 12, its operator played, real schedulers of 1.35, 1.36 and 1.37"
+            "CRDs of Grove 0.1 alpha 12 and real schedulers of 1.35, 1.36 and 1.37; tests "
+            "play its operator"
         ),
     )
     makes = ((GROUP, SCALING_GROUP), (GROUP, PODCLIQUE))

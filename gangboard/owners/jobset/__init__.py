@@ -56,13 +56,15 @@ class JobSet(OwnerKind):
     notes = KindNotes(
         gang="the JobSet with its Jobs",
         units=(
-            "PodGroups: one for all, one per ReplicatedJob, one per Job or others; else each Job"
+            "its PodGroups: one for all pods, one per ReplicatedJob, one per Job, or "
+            "others; without any, each Job"
         ),
         queues="Kueue",
         limits=(
-            "it resumes a Job that is suspended alone and not held. No release has gang modes of its own; "
-            "`spec.scheduling` and the draft `spec.gangPolicy` are read where a CRD serves them, and "
-            "told beside what is there"
+            "Its controller resumes a Job that is suspended alone and not held. No release "
+            "has gang modes of its own. gangboard reads `spec.scheduling` and the draft "
+            "`spec.gangPolicy` where a CRD serves them, and compares them with the groups "
+            "that exist"
         ),
         tested="JobSet 0.12 on 1.35, 1.36 and 1.37",
     )

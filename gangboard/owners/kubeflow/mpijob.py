@@ -198,12 +198,13 @@ class MPIJob(TrainingJob):
     kind = "MPIJob"
     versions = (_JOB_LAUNCHER_VERSION, _POD_LAUNCHER_VERSION)
     notes = KindNotes(
-        gang="the MPIJob with the Job of its launcher and its pods",
-        units="the PodGroup that its operator makes for it, else the launcher and the workers",
+        gang="the MPIJob with its pods and the Job of its launcher",
+        units=("the PodGroup that its operator creates; without one, the launcher and the workers"),
         queues="Kueue",
         limits=(
-            "it resumes its launcher when that is suspended alone. A failed worker is re-created only when "
-            "its pod is deleted; `Failed` with MPIJobEvicted is no end. In v1 the launcher is a pod"
+            "Its operator resumes a launcher that is suspended alone. It replaces a failed "
+            "worker only after somebody deletes the pod. `Failed` with the reason "
+            "MPIJobEvicted is not an end. In v1 the launcher is a pod"
         ),
         tested="MPI operator 0.8 on 1.37; v1 by its public types",
     )

@@ -140,10 +140,10 @@ class TrainingJob(OwnerKind):
         )
 
 
-def _notes(kind: str, limits: str = f"as of a {_REFERENCE_KIND}") -> KindNotes:
+def _notes(kind: str, limits: str = f"Those of a {_REFERENCE_KIND}") -> KindNotes:
     return KindNotes(
         gang=f"the {kind} with its pods",
-        units="the PodGroup that its operator makes for it, else each role",
+        units="the PodGroup that its operator creates; without one, each role",
         queues="Kueue",
         limits=limits,
         tested="training-operator 1.9 on 1.37",
@@ -172,9 +172,9 @@ class PyTorchJob(TrainingJob):
     kind = _REFERENCE_KIND
     notes = _notes(
         kind,
-        "one role alone cannot be suspended. What it says of running is not believed: pods are counted. With "
-        "`cleanPodPolicy: None`, which is the default, pods stay when it is over. It asks for a gang in vain where "
-        "its operator has no gang scheduler",
+        "A role cannot be suspended alone. gangboard counts pods and ignores the condition `Running`. "
+        "With `cleanPodPolicy: None`, the default, pods stay after the end. The request for a gang "
+        "has no effect if its operator has no gang scheduler",
     )
     pod_marks: Mapping[str, tuple[str, ...]] = {OPERATOR: ("pytorchjob-controller",)}
 
@@ -194,7 +194,7 @@ class XGBoostJob(TrainingJob):
     notes = _notes(
         kind,
         # UpdateJobStatus in xgboostjob_controller.go of training-operator 1.9.3.
-        f"as of a {_REFERENCE_KIND}. A pod that fails is its end, unless the `restartPolicy` of its role is `ExitCode`",
+        f"Those of a {_REFERENCE_KIND}. It ends with the first failed pod, unless the `restartPolicy` of the role is `ExitCode`",
     )
     pod_marks: Mapping[str, tuple[str, ...]] = {OPERATOR: ("xgboostjob-controller",)}
 

@@ -172,12 +172,13 @@ class LeaderWorkerSet(OwnerKind):
     wire = WireLeaderWorkerSet
     notes = KindNotes(
         gang="the LeaderWorkerSet with the pods that its labels name",
-        units="its PodGroups, else each replica (a leader and its workers)",
-        queues="Kueue, each replica for itself",
+        units="its PodGroups; without any, each replica (a leader and its workers)",
+        queues="Kueue, for each replica",
         limits=(
-            "it has no suspend field. What it says of its readiness is not believed: pods are "
-            "counted. Workers that wait for their leader (`LeaderReady`, exclusive placement) are "
-            "not missed. Why its groups are not made stands in `WorkloadSchedulingReady` (planned)"
+            "It has no suspend field. gangboard counts pods and ignores the condition "
+            "`Available`, which is true while all workers wait. Workers that wait for their "
+            "leader (`LeaderReady`, exclusive placement) do not count as missing. The "
+            "planned condition `WorkloadSchedulingReady` says why a group is not created"
         ),
         tested="LeaderWorkerSet 0.9 on 1.37",
     )

@@ -110,14 +110,18 @@ class RayCluster(RayKind):
     kind = CLUSTER
     wire = WireRayCluster
     notes = KindNotes(
-        gang="the RayCluster with its pods, unless a RayJob or RayService has made it",
-        units="the PodGroups that its pods name, else the head and each group of workers; with the "
-        "autoscaler `minReplicas` as quorum",
+        gang="the RayCluster with its pods, unless a RayJob or RayService created it",
+        units=(
+            "the PodGroups that its pods name; without any, the head and each group of "
+            "workers, with `minReplicas` as quorum if the autoscaler is on"
+        ),
         queues="Kueue",
-        limits="a suspension that has begun runs to its end, and Ray keeps nothing. What its status "
-        "says of being ready is not taken back: pods are counted. Workers that wait for the head "
-        "(`wait-gcs-ready`) are a symptom. KubeRay 1.7 makes core groups with `v1alpha2` only, and none with "
-        "the autoscaler",
+        limits=(
+            "A suspension that has begun runs to its end, and Ray saves no state. gangboard "
+            "counts pods, because the status keeps an old ready state. Workers that wait "
+            "for the head (`wait-gcs-ready`) are a symptom. KubeRay 1.7 creates core groups "
+            "in `v1alpha2` only, and none with the autoscaler"
+        ),
         tested="KubeRay 1.6.2 on 1.37",
     )
     # KubeRay creates a PodGroup of this API once, and does not update it when the RayCluster is scaled.

@@ -80,12 +80,15 @@ class RayJob(RayKind):
     kind = JOB
     wire = WireRayJob
     notes = KindNotes(
-        gang="the RayJob with its RayCluster, the pods of that, and the Job that submits its work",
-        units="as of the RayCluster; the Job that submits is one of its own",
+        gang="the RayJob with its RayCluster, their pods, and the Job that submits the work",
+        units="those of the RayCluster; the Job that submits the work is another unit",
         queues="Kueue",
-        limits="it is suspended only with `shutdownAfterJobFinishes`, without `clusterSelector`, and not "
-        "while it waits for work (`InteractiveMode`); else it fails its validation for good. Resumed it "
-        "makes another RayCluster and starts from the beginning",
+        limits=(
+            "It can be suspended only with `shutdownAfterJobFinishes`, without "
+            "`clusterSelector`, and not in `InteractiveMode`. Otherwise it fails its "
+            "validation for good. After a resume it creates a new RayCluster and starts "
+            "from the beginning"
+        ),
         tested="KubeRay 1.6.2 on 1.37",
     )
     traits = KindTraits(ends_pods=True, leaves_suspended=True)

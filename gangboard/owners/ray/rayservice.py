@@ -65,12 +65,15 @@ class RayService(RayKind):
     kind = SERVICE
     wire = WireRayService
     notes = KindNotes(
-        gang="the RayService with its RayCluster, while it is upgraded with both, and their pods",
-        units="as of the RayCluster, of each for itself",
+        gang="the RayService with its RayClusters (two during an upgrade) and their pods",
+        units="those of each RayCluster",
         queues="Kueue",
-        limits="it can be suspended since KubeRay 1.7, which deletes its RayClusters and Services. That "
-        "its pods are ready does not mean that its applications answer: what Ray says of them is told",
-        tested="KubeRay 1.6.2 on 1.37; its suspension by what 1.7.0 writes",
+        limits=(
+            "It can be suspended since KubeRay 1.7, which then deletes its RayClusters and "
+            "Services. Ready pods do not prove that its applications answer, so gangboard "
+            "shows what Ray reports about them"
+        ),
+        tested="KubeRay 1.6.2 on 1.37; its suspension by the objects that 1.7.0 writes",
     )
     traits = KindTraits(ends_pods=True)
     makes = (CLUSTER_KIND,)

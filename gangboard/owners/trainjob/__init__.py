@@ -103,13 +103,13 @@ class TrainJob(OwnerKind):
     blueprints = RUNTIMES
     notes = KindNotes(
         gang="the TrainJob with its JobSet and Jobs",
-        units="as of the JobSet",
+        units="those of its JobSet",
         queues="Kueue",
         limits=(
-            "it rewrites its JobSet; one that was suspended below it loses its pods and gets new "
-            "ones. Its runtime tells which parts train, which prepare (those are in no gang by "
-            "design), and whether a gang is asked for; a PodGroup of another API is decoration for "
-            "the stock scheduler"
+            "Its controller rewrites the JobSet. A JobSet that is suspended below it loses "
+            "its pods and gets new ones. Its runtime says which parts train, which parts "
+            "prepare, and whether it requests a gang. Parts that prepare are in no gang by "
+            "design. The default scheduler ignores PodGroups of other APIs"
         ),
         tested="Kubeflow Trainer 2.3 on 1.37",
     )
