@@ -27,6 +27,8 @@ class CreationContext:
     """Resource key → version that the cluster serves. A kind that is not served is not in it."""
     blueprints: tuple[Blueprint, ...] = ()
     """Known blueprints of the cluster, such as the runtimes that TrainJobs name."""
+    dependencies_met: bool = False
+    """Whether children that wait for others count as created, as if the others were ready or complete."""
 
 
 @dataclass(frozen=True, slots=True)
