@@ -144,7 +144,8 @@ def _name_faults(name: str, spec: Manifest) -> Iterator[ManifestFault]:
 
 
 def _indexed_faults(spec: Manifest) -> Iterator[ManifestFault]:
-    if number(spec, "completions") is None:
+    # Without both fields the API server sets both to 1.
+    if number(spec, "completions") is None and number(spec, "parallelism") is not None:
         yield ManifestFault("spec.completions", "An Indexed Job must say how many completions.")
     parallelism = size(spec, "parallelism")
     if parallelism > _MAX_INDEXED_PARALLELISM:

@@ -25,7 +25,6 @@ from gangboard.plugins.manifest_faults import (
     INT32_MAX,
     LABEL_LENGTH,
     dns_label_fault,
-    negative_fault,
     subdomain_fault,
     unknown_name_fault,
 )
@@ -52,15 +51,10 @@ def faults(manifest: Manifest) -> Iterator[ManifestFault]:
         yield from dns_label_fault(
             "spec.network.subdomain", subdomain, "The subdomain", starts_with_letter=True
         )
-    yield from negative_fault(
-        section(spec, "failurePolicy"), "maxRestarts", "spec.failurePolicy.maxRestarts"
-    )
 
 
 def _role_faults(manifest: Manifest, index: int, role: ReplicatedJob) -> Iterator[ManifestFault]:
     place = f"{_ROLES}[{index}]"
-    entry = items(manifest, "spec", "replicatedJobs")[index]
-    yield from negative_fault(entry, "replicas", f"{place}.replicas")
     last_job = child_name(name_of(manifest), role.name, max(0, role.replicas - 1))
     yield from dns_label_fault(
         f"{place}.name", last_job, "The name of its last Job", starts_with_letter=True
