@@ -17,6 +17,10 @@ Manifest = Mapping[str, Any]
 """An object as JSON or YAML describes it. Text in it is untrusted."""
 
 
+class CreationUnknownError(Exception):
+    """The objects that a controller would create cannot be foreseen. The text is a sentence that says why."""
+
+
 @dataclass(frozen=True, slots=True)
 class CreationContext:
     """Facts about a cluster that decide what its controllers create."""

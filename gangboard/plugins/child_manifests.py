@@ -6,8 +6,12 @@ A value of the wrong type counts as missing. The API server refuses such an obje
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from decimal import Decimal
 from typing import Any
 
+import msgspec
+
+from gangboard.decode.podspec import WirePodSpec, pod_requests
 from gangboard.decode.wire import api_group
 from gangboard.domain.forecast import CreationContext, Manifest
 from gangboard.domain.pod import STOCK_SCHEDULER
@@ -188,6 +192,15 @@ def template_with(
         },
         "spec": {**section(template, "spec"), **(spec or {})},
     }
+
+
+def template_requests(template: Manifest) -> Iterator[tuple[str, Decimal]]:
+    """Yield (resource, amount) for the requests of a pod of a template, in base units. Malformed ones are left out."""
+    try:
+        spec = msgspec.convert(section(template, "spec"), WirePodSpec)
+    except msgspec.ValidationError:
+        return
+    yield from pod_requests(spec)[0].items()
 
 
 def stateful_pods(

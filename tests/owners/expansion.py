@@ -100,7 +100,9 @@ def read_owner(obj: Json) -> Owner:
 def posted(obj: Json) -> Json:
     """Return an object of a cluster as its user wrote it: without a status, and without what the server adds."""
     kept = ("name", "namespace", "labels", "annotations")
-    manifest = deepcopy({key: obj[key] for key in ("apiVersion", "kind", "spec") if key in obj})
+    manifest: Json = {
+        key: deepcopy(obj[key]) for key in ("apiVersion", "kind", "spec") if key in obj
+    }
     metadata = {key: obj["metadata"][key] for key in kept if key in obj["metadata"]}
     template = manifest.get("spec", {}).get("template", {})
     for where in (metadata, template.get("metadata", {})):

@@ -122,7 +122,7 @@ def test_the_number_of_pods(spec: Json, pods: int) -> None:
 
 
 def test_a_suspended_job_gets_its_group_and_no_pods() -> None:
-    scheduling = {"schedulingPolicy": {"gang": {}}}
+    scheduling: Json = {"schedulingPolicy": {"gang": {}}}
     made = expand(job(parallelism=4, suspend=True, scheduling=scheduling), context(*SERVED["1.37"]))
     assert made.pods == []
     (group,) = made.of("PodGroup")
@@ -130,7 +130,7 @@ def test_a_suspended_job_gets_its_group_and_no_pods() -> None:
 
 
 def test_no_group_where_the_cluster_serves_none() -> None:
-    scheduling = {"schedulingPolicy": {"gang": {}}}
+    scheduling: Json = {"schedulingPolicy": {"gang": {}}}
     made = expand(job(parallelism=4, scheduling=scheduling))
     assert made.of("PodGroup") == []
     assert {pod.group_name for pod in made.pods} == {""}

@@ -24,8 +24,8 @@ from gangboard.domain.forecast import CreationContext, Manifest, ManifestFault
 from gangboard.domain.objects import Condition, first_true_condition, resumed_at
 from gangboard.domain.owner import Outcome, Owner, PodRequests, ReportedCounts, finish_by
 from gangboard.domain.traits import KindTraits
-from gangboard.owners.job import manifests
-from gangboard.owners.job.manifests import INDEXED
+from gangboard.owners.job import creation
+from gangboard.owners.job.creation import INDEXED
 from gangboard.plugins.owner_kind import KindNotes, OwnerKind
 
 _OUTCOMES = {"Failed": Outcome.FAILED, "Complete": Outcome.SUCCEEDED}
@@ -157,11 +157,11 @@ class Job(OwnerKind):
 
     def creates(self, manifest: Manifest, context: CreationContext) -> Iterable[Manifest]:
         """Return its Workload and PodGroup, and its pods unless it is suspended."""
-        return manifests.children(manifest, context, self.own_managers)
+        return creation.children(manifest, context, self.own_managers)
 
     def faults(self, manifest: Manifest, context: CreationContext) -> Iterable[ManifestFault]:
         """Return what the API server refuses."""
-        return manifests.faults(manifest)
+        return creation.faults(manifest)
 
 
 def _desired(spec: WireJobSpec, status: _WireJobStatus) -> int:

@@ -22,7 +22,8 @@ from gangboard.domain.owner import (
     finish_by,
 )
 from gangboard.domain.traits import KindTraits
-from gangboard.owners.jobset import children, manifest_faults
+from gangboard.owners.jobset import creation
+from gangboard.owners.jobset import faults as refusals
 from gangboard.owners.jobset.conduct import JobSetConduct
 from gangboard.owners.jobset.gang_requests import read_gang_requests
 from gangboard.owners.jobset.policies import (
@@ -134,11 +135,11 @@ class JobSet(OwnerKind):
 
     def creates(self, manifest: Manifest, context: CreationContext) -> Iterable[Manifest]:
         """Return the Jobs that it creates at once, with its groups."""
-        return children.children(manifest, context, self.own_managers)
+        return creation.children(manifest, context, self.own_managers)
 
     def faults(self, manifest: Manifest, context: CreationContext) -> Iterable[ManifestFault]:
         """Return what its CRD or its webhook refuses."""
-        return manifest_faults.faults(manifest)
+        return refusals.faults(manifest)
 
     def tries_again(self, owner: Owner) -> bool:
         """Return whether the JobSet replaces failed Jobs, by a restart of all Jobs or of one."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gangboard.domain.forecast import Manifest
-from gangboard.owners.jobset.replicated_jobs import ReplicatedJob
+from gangboard.owners.jobset.job_templates import ReplicatedJob
 from gangboard.plugins.child_manifests import items, section, string_map
 
 PREFIX = "jobset.sigs.k8s.io"

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from gangboard.domain.forecast import CreationContext, Manifest
-from gangboard.owners.jobset.replicated_jobs import IN_ORDER, ReplicatedJob
+from gangboard.owners.jobset.job_templates import IN_ORDER, ReplicatedJob
 from gangboard.owners.jobset.wire import child_name
 from gangboard.plugins.child_manifests import (
     core_groups,

@@ -21,8 +21,8 @@ from gangboard.owners.jobset.exclusive_placement import (
     exclusive_topology,
     selected_node,
 )
+from gangboard.owners.jobset.job_templates import IN_ORDER, ReplicatedJob, replicated_jobs
 from gangboard.owners.jobset.manifest_groups import JobSetGroups
-from gangboard.owners.jobset.replicated_jobs import IN_ORDER, ReplicatedJob, replicated_jobs
 from gangboard.owners.jobset.wire import child_name
 from gangboard.plugins.child_manifests import (
     child,

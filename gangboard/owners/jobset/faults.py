@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gangboard.domain.forecast import Manifest, ManifestFault
-from gangboard.owners.jobset.children import coordinator_address
-from gangboard.owners.jobset.replicated_jobs import IN_ORDER, ReplicatedJob, replicated_jobs
+from gangboard.owners.jobset.creation import coordinator_address
+from gangboard.owners.jobset.job_templates import IN_ORDER, ReplicatedJob, replicated_jobs
 from gangboard.owners.jobset.wire import child_name
 from gangboard.plugins.child_manifests import (
     has_section,
