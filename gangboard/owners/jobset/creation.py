@@ -17,7 +17,6 @@ from gangboard.owners.jobset.exclusive_placement import (
     JOB_KEY,
     NODE_SELECTOR,
     PREFIX,
-    exclusive_affinity,
     exclusive_topology,
     selected_node,
 )
@@ -37,6 +36,7 @@ from gangboard.plugins.child_manifests import (
     template_with,
     text,
 )
+from gangboard.plugins.exclusive_affinity import exclusive_affinity
 
 _PRIORITY = f"{PREFIX}/priority"
 
@@ -83,7 +83,10 @@ def _job(
     if NODE_SELECTOR in topology:
         fields |= selected_node(namespace_of(manifest), name, pod)
     elif topology:
-        fields["affinity"] = exclusive_affinity(pod, topology[EXCLUSIVE], marks[JOB_KEY])
+        # The webhook gives it to the first pod. The others get that pod's domain as node selector once it has a node.
+        fields["affinity"] = exclusive_affinity(
+            pod, topology[EXCLUSIVE], JOB_KEY, marks[JOB_KEY], in_all_namespaces=True
+        )
     return child(
         "batch/v1",
         "Job",

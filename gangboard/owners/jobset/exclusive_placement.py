@@ -6,14 +6,13 @@ from typing import Any
 
 from gangboard.domain.forecast import Manifest
 from gangboard.owners.jobset.job_templates import ReplicatedJob
-from gangboard.plugins.child_manifests import items, section, string_map
+from gangboard.plugins.child_manifests import items, string_map
 
 PREFIX = "jobset.sigs.k8s.io"
 JOB_KEY = f"{PREFIX}/job-key"
 EXCLUSIVE = f"alpha.{PREFIX}/exclusive-topology"
 NODE_SELECTOR = f"alpha.{PREFIX}/node-selector"
 _NAMESPACED_JOB, _NO_SCHEDULE = f"alpha.{PREFIX}/namespaced-job", f"alpha.{PREFIX}/no-schedule"
-_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
 
 def exclusive_topology(manifest: Manifest, role: ReplicatedJob) -> dict[str, str]:
@@ -37,36 +36,4 @@ def selected_node(namespace: str, job: str, pod: Manifest) -> dict[str, Any]:
             *tolerations,
             {"key": _NO_SCHEDULE, "operator": "Exists", "effect": "NoSchedule"},
         ],
-    }
-
-
-def exclusive_affinity(pod: Manifest, topology: str, key: str) -> dict[str, Any]:
-    """Return the affinity of the pods of a Job that has a topology domain for itself.
-
-    The webhook gives it to the first pod. The others get that pod's domain as node selector once it has a node, which
-    the same affinity states before.
-    """
-    affinity = section(pod, "affinity")
-    own = {"key": JOB_KEY, "operator": "In", "values": [key]}
-    others = (
-        {"key": JOB_KEY, "operator": "Exists"},
-        {"key": JOB_KEY, "operator": "NotIn", "values": [key]},
-    )
-    terms = {"podAffinity": [own], "podAntiAffinity": list(others)}
-    return {
-        **affinity,
-        **{
-            name: {
-                **section(affinity, name),
-                _REQUIRED: [
-                    *items(affinity, name, _REQUIRED),
-                    {
-                        "topologyKey": topology,
-                        "namespaceSelector": {},
-                        "labelSelector": {"matchExpressions": expressions},
-                    },
-                ],
-            }
-            for name, expressions in terms.items()
-        },
     }
