@@ -50,7 +50,7 @@ def _torch(kind: str, **roles: Json) -> Created:
 
 
 CREATED: dict[str, Created] = {
-    "Job": Created(job("run", PLACE, parallelism=3, cpu="2"), {"run-": 3}),
+    "Job": Created(job("run", PLACE, parallelism=3, gang="all", cpu="2"), {"run-": 3}),
     "JobSet": Created(
         jobset(
             "run", PLACE, jobs={"driver": {}, "workers": {"replicas": 2, "pods": 2, "cpu": "2"}}

@@ -32,6 +32,7 @@ from gangboard.plugins.child_manifests import (
 from gangboard.plugins.manifest_faults import dns_label_fault, pod_template_faults
 
 _NODE_TYPE = "ray.io/node-type"
+_REPLICA_INDEX = "ray.io/worker-group-replica-index"
 _ORIGIN_KIND = "ray.io/originated-from-crd"
 _LONGEST_CLUSTER_NAME, _LONGEST_ORIGIN_NAME = 53, 47
 """Limits of KubeRay for a RayCluster, and for a RayJob or RayService (MaxRayClusterNameLength in constant.go)."""
@@ -78,13 +79,15 @@ def cluster_pods(manifest: Manifest) -> Iterator[dict[str, Any]]:
         template = section(group, "template")
         prefix = f"{name}-{text(group, 'groupName')}"
         waits = [*items(template, "spec", "initContainers"), _WAIT]
-        for _ in range(_replicas(group) * max(1, size(group, "numOfHosts"))):
+        hosts = max(1, size(group, "numOfHosts"))
+        for index in range(_replicas(group) * hosts):
             yield pod_from(
                 template,
                 generate_name=f"{prefix[:50].lower()}-worker-",
                 labels={
                     **string_map(group, "labels"),
                     **_labels(name, "worker", text(group, "groupName")),
+                    _REPLICA_INDEX: str(index // hosts),
                 },
                 spec={"initContainers": waits},
             )
