@@ -20,7 +20,13 @@ class Case:
     name: str
     manifest: Json
     field: str = ""
-    """Empty if the API server accepts the manifest."""
+    """Empty if the manifest has no fault."""
+    by_controller: bool = False
+    """The API server accepts it, and the controller refuses it.
+
+    Or a webhook refuses it that the test control plane does not have, as that of the training operator
+    (real-owners-2.md §2.1).
+    """
 
 
 def obj(api_version: str, kind: str, name: str, spec: Json, **metadata: Any) -> Json:
@@ -227,4 +233,144 @@ JOBSETS = (
     ),
 )
 
-CASES = (*JOBS, *JOBSETS)
+# Other kinds
+
+_LWS = "spec.leaderWorkerTemplate"
+_ALWAYS = template("", name="c")
+
+
+def leaderworkerset(name: str = "run", pod: Json | None = None, **fields: Any) -> Json:
+    """Return a LeaderWorkerSet."""
+    spec = {"size": 2, "workerTemplate": pod or _ALWAYS, **fields}
+    replicas = spec.pop("replicas", 1)
+    return obj(
+        "leaderworkerset.x-k8s.io/v1",
+        "LeaderWorkerSet",
+        name,
+        {"replicas": replicas, "leaderWorkerTemplate": spec},
+    )
+
+
+def disaggregated(*roles: str, name: str = "run") -> Json:
+    """Return a DisaggregatedSet."""
+    spec = {"replicas": 1, "leaderWorkerTemplate": {"size": 2, "workerTemplate": _ALWAYS}}
+    entries = [{"name": role, "spec": spec} for role in roles]
+    return obj("disaggregatedset.x-k8s.io/v1", "DisaggregatedSet", name, {"roles": entries})
+
+
+def torch(name: str = "run", container: str = "pytorch", **roles: int) -> Json:
+    """Return a PyTorchJob with roles of so many pods."""
+    specs = {
+        role: {"replicas": pods, "template": template("", name=container)}
+        for role, pods in roles.items()
+    }
+    return obj("kubeflow.org/v1", "PyTorchJob", name, {"pytorchReplicaSpecs": specs})
+
+
+def mpi(name: str = "run", **roles: int) -> Json:
+    """Return an MPIJob with roles of so many pods."""
+    specs = {role: {"replicas": pods, "template": template("")} for role, pods in roles.items()}
+    return obj("kubeflow.org/v2beta1", "MPIJob", name, {"mpiReplicaSpecs": specs})
+
+
+def ray(name: str = "run", **group: Any) -> Json:
+    """Return a RayCluster with one group of workers."""
+    workers = {"groupName": "gpu", "minReplicas": 1, "maxReplicas": 2, **group}
+    pods = {"rayStartParams": {}, "template": _ALWAYS}
+    return obj(
+        "ray.io/v1",
+        "RayCluster",
+        name,
+        {"headGroupSpec": pods, "workerGroupSpecs": [{**pods, **workers}]},
+    )
+
+
+def replicated(kind: str, pod: Json | None = None, **spec: Any) -> Json:
+    """Return a StatefulSet or Deployment."""
+    labelled = {**(pod or _ALWAYS), "metadata": {"labels": {"app": "run"}}}
+    selector = {"matchLabels": {"app": "run"}}
+    return obj("apps/v1", kind, "run", {"selector": selector, "template": labelled, **spec})
+
+
+def cronjob(name: str = "run", schedule: str = "0 3 * * *", pod: Json | None = None) -> Json:
+    """Return a CronJob."""
+    jobs = {"spec": {"template": template() if pod is None else pod}}
+    return obj("batch/v1", "CronJob", name, {"schedule": schedule, "jobTemplate": jobs})
+
+
+_TORCH, _MPI, _RAY = "spec.pytorchReplicaSpecs", "spec.mpiReplicaSpecs", "spec.workerGroupSpecs[0]"
+
+OTHERS = (
+    Case("leaderworkerset", leaderworkerset()),
+    Case("set without replicas", leaderworkerset(replicas=0)),
+    Case("set of -1 replicas", leaderworkerset(replicas=-1), "spec.replicas"),
+    Case("set of size 0", leaderworkerset(size=0), f"{_LWS}.size"),
+    Case("set in capitals", leaderworkerset("Run"), "metadata.name"),
+    Case("set with a name of 64", leaderworkerset("a" * 64), "metadata.name"),
+    Case("set of too many pods", leaderworkerset(replicas=100_000, size=100_000), "spec.replicas"),
+    Case("disaggregatedset", disaggregated("prefill", "decode")),
+    Case("torch", torch(Master=1, Worker=2)),
+    Case("torch without a master", torch(Worker=2)),
+    Case("torch in capitals", torch("Run", Worker=2), "metadata.name"),
+    Case(
+        "torch without workers",
+        torch(Master=1, Worker=0),
+        f"{_TORCH}[Worker].replicas",
+        by_controller=True,
+    ),
+    Case(
+        "torch with a strange role", torch(Master=1, Boss=1), f"{_TORCH}[Boss]", by_controller=True
+    ),
+    Case(
+        "torch with two masters", torch(Master=2), f"{_TORCH}[Master].replicas", by_controller=True
+    ),
+    Case(
+        "torch without its container",
+        torch(Worker=1, container="main"),
+        f"{_TORCH}[Worker].template.spec.containers",
+        by_controller=True,
+    ),
+    Case("mpi", mpi(Launcher=1, Worker=2)),
+    Case("mpi without a launcher", mpi(Worker=2), f"{_MPI}[Launcher]", by_controller=True),
+    Case(
+        "mpi with two launchers",
+        mpi(Launcher=2, Worker=2),
+        f"{_MPI}[Launcher].replicas",
+        by_controller=True,
+    ),
+    Case(
+        "mpi with a long name",
+        mpi("a" * 55, Launcher=1, Worker=2),
+        "metadata.name",
+        by_controller=True,
+    ),
+    Case("ray", ray()),
+    Case("ray with a name of 53", ray("a" * 53)),
+    Case("ray with a name of 54", ray("a" * 54), "metadata.name", by_controller=True),
+    Case(
+        "ray with limits the wrong way round",
+        ray(minReplicas=3),
+        f"{_RAY}.minReplicas",
+        by_controller=True,
+    ),
+    Case("deployment", replicated("Deployment")),
+    Case("deployment of -1", replicated("Deployment", replicas=-1), "spec.replicas"),
+    Case(
+        "deployment that never restarts",
+        replicated("Deployment", template("Never")),
+        "spec.template.spec.restartPolicy",
+    ),
+    Case("statefulset", replicated("StatefulSet", serviceName="run")),
+    Case("statefulset of -1", replicated("StatefulSet", replicas=-1), "spec.replicas"),
+    Case("cronjob", cronjob()),
+    Case("cronjob with a name of 52", cronjob("a" * 52)),
+    Case("cronjob with a name of 53", cronjob("a" * 53), "metadata.name"),
+    Case("cronjob without a schedule", cronjob(schedule=""), "spec.schedule"),
+    Case(
+        "cronjob whose pods restart",
+        cronjob(pod=template("Always")),
+        "spec.jobTemplate.spec.template.spec.restartPolicy",
+    ),
+)
+
+CASES = (*JOBS, *JOBSETS, *OTHERS)

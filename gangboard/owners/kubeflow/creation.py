@@ -171,7 +171,9 @@ def operator_faults(
         if role not in roles:
             yield ManifestFault(place, f"It has no role {role}. It has {names(roles)}.")
         count = number(replicas, "replicas")
-        if count is not None and count < 1:
+        if role == "Master" and text(manifest, "kind") == "PyTorchJob" and (count or 1) != 1:
+            yield ManifestFault(f"{place}.replicas", f"replicas is {count}, and it must be 1.")
+        elif count is not None and count < 1:
             yield ManifestFault(
                 f"{place}.replicas", f"replicas is {count}, and it must be 1 or more."
             )
