@@ -18,7 +18,7 @@ def exclusive_affinity(
     They share one value of the node label `topology`, and pods with another value of `label` are kept out.
     """
     affinity = section(pod, "affinity")
-    everywhere = {"namespaceSelector": {}} if in_all_namespaces else {}
+    everywhere: Manifest = {"namespaceSelector": {}} if in_all_namespaces else {}
     expressions = {
         "podAffinity": [{"key": label, "operator": "In", "values": [value]}],
         "podAntiAffinity": [

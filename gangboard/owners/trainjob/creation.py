@@ -5,9 +5,9 @@ Source: pkg/runtime/core/trainingruntime.go and the plugins jobset, mpi, cosched
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from decimal import Decimal
 from typing import Any
 
 from gangboard.decode.jobs import read_managed_by
@@ -70,7 +70,9 @@ def children(
     template = decode_template(runtime) if runtime is not None else None
     if runtime is None or template is None:
         raise CreationUnknownError(f"The template of {label(ref)} is not known here.")
-    parts = [_part(manifest, runtime, part) for part in items(template, "spec", "replicatedJobs")]
+    parts: list[Manifest] = [
+        _part(manifest, runtime, part) for part in items(template, "spec", "replicatedJobs")
+    ]
     parts = [_patched(part, items(spec, "runtimePatches")) for part in parts]
     marks = section(template, "metadata", "annotations")
     api = runtime.detail.get(GANG, "")
@@ -168,7 +170,7 @@ def _merged(base: Manifest, patch: Manifest) -> dict[str, Any]:
     return merged
 
 
-def _patched(part: Manifest, patches: list[Manifest]) -> Manifest:
+def _patched(part: Manifest, patches: Sequence[Manifest]) -> Manifest:
     """Return a ReplicatedJob with the changes of `spec.runtimePatches` (JobSetSpecPatch)."""
     for patch in patches:
         for entry in items(patch, "trainingRuntimeSpec", "template", "spec", "replicatedJobs"):
@@ -193,15 +195,15 @@ def _patched(part: Manifest, patches: list[Manifest]) -> Manifest:
 # PodGroups of other schedulers
 
 
-def _members(parts: list[Manifest]) -> tuple[int, dict[str, str]]:
+def _members(parts: Sequence[Manifest]) -> tuple[int, dict[str, str]]:
     """Return the number of pods of all parts and the sum of their requests."""
-    total: Counter[str] = Counter()
+    total: dict[str, Decimal] = {}
     members = 0
     for part in parts:
         pods = size(part, "template", "spec", "parallelism")
         members += pods
         for resource, amount in template_requests(section(part, "template", "spec", "template")):
-            total[resource] += amount * pods
+            total[resource] = total.get(resource, Decimal(0)) + amount * pods
     return members, {resource: str(amount) for resource, amount in total.items()}
 
 
@@ -209,14 +211,14 @@ _MarkedGroup = tuple[dict[str, Any], dict[str, str], dict[str, str]]
 """A PodGroup, and the labels and annotations of its pods."""
 
 
-def _coscheduling_group(name: str, parts: list[Manifest], _marks: Manifest) -> _MarkedGroup:
+def _coscheduling_group(name: str, parts: Sequence[Manifest], _marks: Manifest) -> _MarkedGroup:
     members, resources = _members(parts)
     spec = {"minMember": members, "minResources": resources}
     group = child("scheduling.x-k8s.io/v1alpha1", "PodGroup", name, spec)
     return group, {"scheduling.x-k8s.io/pod-group": name}, {}
 
 
-def _volcano_group(name: str, parts: list[Manifest], marks: Manifest) -> _MarkedGroup:
+def _volcano_group(name: str, parts: Sequence[Manifest], marks: Manifest) -> _MarkedGroup:
     members, resources = _members(parts)
     spec: dict[str, Any] = {"minMember": members, "minResources": resources}
     queue = text(marks, "scheduling.volcano.sh/queue-name")

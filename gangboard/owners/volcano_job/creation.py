@@ -5,8 +5,8 @@ Source: job_controller_util.go, job_controller_actions.go and webhooks/admission
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
+from decimal import Decimal
 from typing import Any
 
 from gangboard.domain.forecast import Manifest, ManifestFault
@@ -101,13 +101,13 @@ def _priority_class(spec: Manifest) -> dict[str, str]:
 
 def _minimum_resources(spec: Manifest) -> dict[str, str]:
     """Return the requests of the first `minAvailable` pods, in the order of the tasks (calcPGMinResources)."""
-    total: Counter[str] = Counter()
+    total: dict[str, Decimal] = {}
     left = _minimum(spec)
     for task in items(spec, "tasks"):
         pods = min(left, size(task, "replicas", default=0))
         left -= pods
         for resource, amount in template_requests(section(task, "template")):
-            total[resource] += amount * pods
+            total[resource] = total.get(resource, Decimal(0)) + amount * pods
     return {resource: str(amount) for resource, amount in total.items()}
 
 
