@@ -17,6 +17,10 @@ Manifest = Mapping[str, Any]
 """An object as JSON or YAML describes it. Text in it is untrusted."""
 
 
+class CreationUnknownError(Exception):
+    """The objects that a controller would create cannot be foreseen. The text is a sentence that says why."""
+
+
 @dataclass(frozen=True, slots=True)
 class CreationContext:
     """Facts about a cluster that decide what its controllers create."""
@@ -27,6 +31,8 @@ class CreationContext:
     """Resource key → version that the cluster serves. A kind that is not served is not in it."""
     blueprints: tuple[Blueprint, ...] = ()
     """Known blueprints of the cluster, such as the runtimes that TrainJobs name."""
+    dependencies_met: bool = False
+    """Whether children that wait for others count as created, as if the others were ready or complete."""
 
 
 @dataclass(frozen=True, slots=True)

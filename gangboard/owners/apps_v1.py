@@ -11,11 +11,15 @@ This gives the name of the Deployment. Pods of a ReplicaSet that a user created 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 from gangboard.decode.jobs import WirePodTemplate, template_spec
 from gangboard.decode.owner_meta import WireOwnerMeta
 from gangboard.decode.podspec import pod_requests
 from gangboard.decode.problems import raise_for_faults
 from gangboard.decode.wire import Int32, Wire, or_one, read_text
+from gangboard.domain.forecast import CreationContext, Manifest, ManifestFault
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.owner import Owner, PodRequests
 from gangboard.domain.pod import Pod
@@ -24,6 +28,12 @@ from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.findings import unit_finding
 from gangboard.facts.state_since import not_formed_since
 from gangboard.facts.unit import Unit
+from gangboard.plugins.child_manifests import name_of, pod_from, section, size, stateful_pods, text
+from gangboard.plugins.manifest_faults import (
+    negative_fault,
+    pod_template_faults,
+    subdomain_fault,
+)
 from gangboard.plugins.owner_kind import KindNotes, OwnerKind
 from gangboard.plugins.rule import UnitRule
 
@@ -74,6 +84,15 @@ class Replicas(OwnerKind):
             detail={_POLICY: policy} if policy else {},
         )
         return raise_for_faults(owner, faults)
+
+    def faults(self, manifest: Manifest, context: CreationContext) -> Iterator[ManifestFault]:
+        """Yield what the API server refuses (pkg/apis/apps/validation)."""
+        spec = section(manifest, "spec")
+        yield from subdomain_fault("metadata.name", name_of(manifest), "Its name")
+        yield from negative_fault(spec, "replicas", "spec.replicas")
+        yield from pod_template_faults(
+            section(spec, "template"), "spec.template", restart_policies=("", "Always")
+        )
 
 
 def _find_ordered_deadlock(unit: Unit) -> Finding | None:
@@ -142,6 +161,20 @@ class StatefulSet(Replicas):
     no_lever = _no_lever(kind)
     rules = (ORDERED,)
 
+    def creates(self, manifest: Manifest, context: CreationContext) -> Iterator[dict[str, Any]]:
+        """Yield its pods, of which an ordered set creates the first one and then one after the other."""
+        spec = section(manifest, "spec")
+        replicas = size(spec, "replicas")
+        ordered = text(spec, _POLICY) in ("", _ORDERED)
+        if ordered and not context.dependencies_met:
+            replicas = min(1, replicas)
+        yield from stateful_pods(
+            name_of(manifest),
+            section(spec, "template"),
+            replicas,
+            start=size(spec, "ordinals", "start", default=0),
+        )
+
 
 class Deployment(Replicas):
     """A Deployment."""
@@ -149,6 +182,12 @@ class Deployment(Replicas):
     kind = "Deployment"
     notes = _notes(kind, "During a rollout it has more pods than it requests")
     no_lever = _no_lever(kind)
+
+    def creates(self, manifest: Manifest, context: CreationContext) -> Iterator[dict[str, Any]]:
+        """Yield its pods, which a ReplicaSet creates for it."""
+        spec, name = section(manifest, "spec"), name_of(manifest)
+        for _ in range(size(spec, "replicas")):
+            yield pod_from(section(spec, "template"), generate_name=f"{name}-")
 
     def name_by_pod(self, pod: Pod) -> str:
         """Return the name of the Deployment that owns the ReplicaSet of a pod. Empty: no Deployment does."""

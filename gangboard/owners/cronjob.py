@@ -7,14 +7,31 @@ the concurrency policy decides about the next run.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 from gangboard.decode.owner_meta import WireActionMeta, WireOwnerMeta
 from gangboard.decode.wire import Int32, Wire, read_text
 from gangboard.domain.action import Verb
+from gangboard.domain.forecast import CreationContext, Manifest, ManifestFault
 from gangboard.domain.owner import Owner
 from gangboard.domain.text import label
+from gangboard.plugins.child_manifests import (
+    child,
+    is_true,
+    name_of,
+    section,
+    string_map,
+    text,
+)
+from gangboard.plugins.manifest_faults import pod_template_faults, subdomain_fault
 from gangboard.plugins.owner_kind import KindNotes, OwnerKind
 
 _SCHEDULE, _ZONE, _CONCURRENCY, _DEADLINE = "schedule", "timeZone", "concurrencyPolicy", "deadline"
+
+_LONGEST_NAME = 52
+"""Limit of the API server. The names of Jobs have 63 characters, of which a dash and ten digits are added."""
+_NEXT_RUN = "next"
 
 
 class _WireCronJobSpec(Wire):
@@ -70,6 +87,40 @@ class CronJob(OwnerKind):
             suspended=bool(spec.suspend),
             grace_seconds=0,
             detail={name: text for name, text in detail.items() if text},
+        )
+
+    def creates(self, manifest: Manifest, context: CreationContext) -> Iterator[dict[str, Any]]:
+        """Yield the Job of its next run, unless it is suspended (getJobFromTemplate2 in pkg/controller/cronjob/utils.go).
+
+        The real name ends with the minutes since 1970.
+        """
+        if is_true(manifest, "spec", "suspend"):
+            return
+        template = section(manifest, "spec", "jobTemplate")
+        yield child(
+            "batch/v1",
+            "Job",
+            f"{name_of(manifest)}-{_NEXT_RUN}",
+            section(template, "spec"),
+            labels=string_map(template, "metadata", "labels"),
+            annotations=string_map(template, "metadata", "annotations"),
+        )
+
+    def faults(self, manifest: Manifest, context: CreationContext) -> Iterator[ManifestFault]:
+        """Yield what the API server refuses (validateCronJobSpec and ValidateCronJobCreate)."""
+        spec, name = section(manifest, "spec"), name_of(manifest)
+        yield from subdomain_fault("metadata.name", name, "Its name")
+        if len(name) > _LONGEST_NAME:
+            yield ManifestFault(
+                "metadata.name",
+                f"Its name has {len(name)} characters, and {_LONGEST_NAME} are allowed. Its Jobs add 11.",
+            )
+        if not text(spec, "schedule"):
+            yield ManifestFault("spec.schedule", "It has no schedule.")
+        yield from pod_template_faults(
+            section(spec, "jobTemplate", "spec", "template"),
+            "spec.jobTemplate.spec.template",
+            restart_policies=("Never", "OnFailure"),
         )
 
     def read_queue(self, metadata: WireOwnerMeta) -> str:

@@ -7,8 +7,12 @@ The number of pods comes from the LeaderWorkerSets, and from the spec for a role
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import Any
+
+import msgspec
 
 from gangboard.decode.jobs import WirePodTemplate, size_of, template_spec
 from gangboard.decode.key_fields import KeyField
@@ -16,12 +20,25 @@ from gangboard.decode.owner_meta import WireOwnerMeta
 from gangboard.decode.podspec import pod_requests
 from gangboard.decode.problems import raise_for_faults
 from gangboard.decode.wire import Int32, Wire, WireCondition, or_one, read_conditions
+from gangboard.domain.forecast import CreationContext, Manifest, ManifestFault
 from gangboard.domain.owner import Blueprint, Owner, PodRequests, Role
 from gangboard.domain.pod import Pod
+from gangboard.plugins.child_manifests import (
+    child,
+    has_section,
+    items,
+    name_of,
+    section,
+    string_map,
+    template_with,
+    text,
+)
+from gangboard.plugins.manifest_faults import dns_label_fault
 from gangboard.plugins.owner_kind import KindNotes, OwnerKind
 
 _CHILD_KIND = "leaderworkerset.x-k8s.io", "LeaderWorkerSet"
 _PREFIX = "leaderworkerset.sigs.k8s.io"
+_LABELS = "disaggregatedset.x-k8s.io"
 _REVISION_LENGTH = 8
 """Characters of a revision in the names of its LeaderWorkerSets (revisionLength in utils.go of 0.9.0)."""
 
@@ -128,6 +145,26 @@ class DisaggregatedSet(OwnerKind):
             grace_seconds=max(child.grace_seconds for child in sets),
         )
 
+    def creates(self, manifest: Manifest, context: CreationContext) -> Iterator[dict[str, Any]]:
+        """Yield a LeaderWorkerSet for each role (Create in lws_manager.go)."""
+        name, roles = name_of(manifest), items(manifest, "spec", "roles")
+        # The controller hashes its own encoding of the templates.
+        digest = hashlib.sha256(msgspec.json.encode(roles, order="deterministic")).hexdigest()
+        revision = digest[:_REVISION_LENGTH]
+        for role in roles:
+            yield _leader_worker_set(name, revision, role)
+
+    def faults(self, manifest: Manifest, context: CreationContext) -> Iterator[ManifestFault]:
+        """Yield names of LeaderWorkerSets that are no DNS labels."""
+        revision = "0" * _REVISION_LENGTH
+        for index, role in enumerate(items(manifest, "spec", "roles")):
+            yield from dns_label_fault(
+                f"spec.roles[{index}].name",
+                f"{name_of(manifest)}-{revision}-{text(role, 'name')}",
+                "The name of its LeaderWorkerSet",
+                starts_with_letter=True,
+            )
+
     def role_of(self, pod: Pod) -> str:
         """Return the replica of a pod, which is the name of its leader pod."""
         name, index = pod.labels.get(f"{_PREFIX}/name"), pod.labels.get(f"{_PREFIX}/group-index")
@@ -142,3 +179,29 @@ def _has_leader_worker_set(owner: Owner, role: Role, names: Sequence[str]) -> bo
     """Return whether a LeaderWorkerSet of any revision exists for a role."""
     start = len(owner.meta.ref.name) + 1 + _REVISION_LENGTH
     return any(name[start:] == f"-{role.name}" for name in names)
+
+
+def _leader_worker_set(owner: str, revision: str, role: Manifest) -> dict[str, Any]:
+    """Return the LeaderWorkerSet of a role."""
+    name, spec = text(role, "name"), section(role, "spec")
+    labels = {
+        "app": f"{owner}-{name}",
+        f"{_LABELS}/role": name,
+        f"{_LABELS}/name": owner,
+        f"{_LABELS}/revision": revision,
+    }
+    template = section(spec, "leaderWorkerTemplate")
+    templates = {
+        key: template_with(section(template, key), labels=labels)
+        for key in ("leaderTemplate", "workerTemplate")
+        if has_section(template, key)
+    }
+    group, kind = _CHILD_KIND
+    return child(
+        f"{group}/v1",
+        kind,
+        f"{owner}-{revision}-{name}",
+        {**spec, "leaderWorkerTemplate": {**template, **templates}},
+        labels={**string_map(role, "metadata", "labels"), **labels},
+        annotations=string_map(role, "metadata", "annotations"),
+    )

@@ -7,15 +7,27 @@ no quorum, because fewer pods run the same work. A MiniCluster ends with its Job
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from gangboard.decode.key_fields import KeyField
 from gangboard.decode.owner_meta import WireOwnerMeta
 from gangboard.decode.wire import Int32, Wire, WireCondition, read_conditions
+from gangboard.domain.forecast import CreationContext, Manifest, ManifestFault
 from gangboard.domain.owner import Blueprint, Owner, Role
 from gangboard.domain.traits import KindTraits
 from gangboard.domain.verdict import Evidence
 from gangboard.facts.unit import Unit
+from gangboard.plugins.child_manifests import (
+    child,
+    items,
+    name_of,
+    namespace_of,
+    section,
+    size,
+    string_map,
+    text,
+)
 from gangboard.plugins.owner_kind import KindNotes, OwnerKind, copy_fields
 
 _MIN_SIZE, _MAX_SIZE = "minSize", "maxSize"  # in `detail`
@@ -87,6 +99,22 @@ class MiniCluster(OwnerKind):
         job = next((child for child in children if child.meta.ref.is_job), None)
         return copy_fields(owner, job, _FIELDS_FROM_JOB) if job is not None else owner
 
+    def creates(self, manifest: Manifest, context: CreationContext) -> Iterator[dict[str, Any]]:
+        """Yield its Job (NewMiniClusterJob in job.go)."""
+        spec, name = section(manifest, "spec"), name_of(manifest)
+        if (pods := size(spec, "size")) < 1:
+            return
+        yield child("batch/v1", "Job", name, _job_spec(manifest, spec, name, pods))
+
+    def faults(self, manifest: Manifest, context: CreationContext) -> Iterator[ManifestFault]:
+        """Yield sizes for which the operator creates no Job (minicluster_types.go)."""
+        spec = section(manifest, "spec")
+        pods, most = size(spec, "size"), size(spec, "maxSize", default=0)
+        if pods < 1:
+            yield ManifestFault("spec.size", f"size is {pods}, and it must be 1 or more.")
+        if most and pods > most:
+            yield ManifestFault("spec.size", f"size is {pods}, and maxSize is {most}.")
+
     def facts(self, owner: Owner) -> dict[str, str]:
         """Return the minimum and maximum size."""
         return {name: owner.detail[name] for name in (_MIN_SIZE, _MAX_SIZE) if name in owner.detail}
@@ -97,3 +125,36 @@ class MiniCluster(OwnerKind):
         if lowest is None or len(unit.ready) >= unit.wanted:
             return ()
         return (Evidence(f"spec.{_MIN_SIZE}", lowest, unit.owner.meta.ref),)
+
+
+def _job_spec(manifest: Manifest, spec: Manifest, name: str, pods: int) -> dict[str, Any]:
+    """Return the spec of the Job."""
+    pod = section(spec, "pod")
+    labels = {
+        "namespace": namespace_of(manifest),
+        "app": "flux-operator",
+        "app.kubernetes.io/name": name,
+        "hpa-selector": name,
+    }
+    scheduler = text(pod, "schedulerName")
+    template = {
+        "metadata": {
+            "labels": {**string_map(pod, "labels"), **labels},
+            "annotations": string_map(pod, "annotations"),
+        },
+        "spec": {
+            "restartPolicy": "OnFailure",
+            "nodeSelector": string_map(pod, "nodeSelector"),
+            "containers": [
+                {"name": f"{name}-{index}", "resources": section(container, "resources")}
+                for index, container in enumerate(items(spec, "containers"))
+            ],
+            **({"schedulerName": scheduler} if scheduler else {}),
+        },
+    }
+    return {
+        "completionMode": "Indexed",
+        "completions": pods,
+        "parallelism": pods,
+        "template": template,
+    }

@@ -14,7 +14,7 @@ Source: code of v0.1.0-alpha.12-rc1. Tests replay its writes on real API servers
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from gangboard.decode.jobs import DEFAULT_GRACE, requests_of, size_of
@@ -23,11 +23,12 @@ from gangboard.decode.podspec import pod_requests
 from gangboard.decode.problems import raise_for_faults
 from gangboard.decode.quantities import read_minimum
 from gangboard.decode.wire import or_one, read_conditions
+from gangboard.domain.forecast import CreationContext, Manifest, ManifestFault
 from gangboard.domain.owner import Blueprint, Owner, Role
 from gangboard.domain.pod import Pod
 from gangboard.domain.verdict import Evidence
 from gangboard.facts.unit import Unit
-from gangboard.owners.grove import failures, scheduling_gates
+from gangboard.owners.grove import creation, failures, scheduling_gates
 from gangboard.owners.grove.expected_cliques import (
     ScaledClique,
     complete_scaling_group,
@@ -129,6 +130,14 @@ class PodCliqueSet(GroveKind):
         """Return the set with its existing PodCliques and the missing ones of its template."""
         return complete_set(owner, children)
 
+    def creates(self, manifest: Manifest, context: CreationContext) -> Iterable[Manifest]:
+        """Return its PodGangs and all PodCliques, also those of its scaling groups."""
+        return creation.set_children(manifest)
+
+    def faults(self, manifest: Manifest, context: CreationContext) -> Iterable[ManifestFault]:
+        """Return what the webhook of Grove refuses."""
+        return creation.faults(manifest)
+
     def role_of(self, pod: Pod) -> str:
         """Return the PodClique of a pod."""
         return pod.labels.get(CLIQUE_LABEL, "")
@@ -179,6 +188,10 @@ class PodClique(GroveKind):
     makes = ()
     stands_alone = False
     pod_label = CLIQUE_LABEL
+
+    def creates(self, manifest: Manifest, context: CreationContext) -> Iterable[Manifest]:
+        """Return its pods."""
+        return creation.clique_pods(manifest)
 
     def build(self, wire: WirePodClique, version: str) -> Owner:
         """Return the PodClique with its pods as one role."""

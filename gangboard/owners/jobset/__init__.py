@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
 from gangboard.decode.jobs import DEFAULT_GRACE, shared_text, size_of
 from gangboard.decode.podspec import pod_requests
 from gangboard.decode.problems import raise_for_faults
 from gangboard.decode.wire import read_conditions
+from gangboard.domain.forecast import CreationContext, Manifest, ManifestFault
 from gangboard.domain.objects import Condition, find_condition, resumed_at
 from gangboard.domain.owner import (
     Dependency,
@@ -21,6 +22,8 @@ from gangboard.domain.owner import (
     finish_by,
 )
 from gangboard.domain.traits import KindTraits
+from gangboard.owners.jobset import creation
+from gangboard.owners.jobset import faults as refusals
 from gangboard.owners.jobset.conduct import JobSetConduct
 from gangboard.owners.jobset.gang_requests import read_gang_requests
 from gangboard.owners.jobset.policies import (
@@ -131,6 +134,14 @@ class JobSet(OwnerKind):
             grace_seconds=max((job.grace_seconds for job in jobs), default=DEFAULT_GRACE),
         )
         return raise_for_faults(owner, faults)
+
+    def creates(self, manifest: Manifest, context: CreationContext) -> Iterable[Manifest]:
+        """Return the Jobs that it creates at once, with its groups."""
+        return creation.children(manifest, context, self.own_managers)
+
+    def faults(self, manifest: Manifest, context: CreationContext) -> Iterable[ManifestFault]:
+        """Return what its CRD or its webhook refuses."""
+        return refusals.faults(manifest)
 
     def tries_again(self, owner: Owner) -> bool:
         """Return whether the JobSet replaces failed Jobs, by a restart of all Jobs or of one."""

@@ -10,11 +10,12 @@ deleted (getOrCreateWorker of mpi-operator 0.8.0; 40 ms after the deletion, obse
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from gangboard.domain.action import Verb
 from gangboard.domain.advice import AdviceKind, AdvisedStep
+from gangboard.domain.forecast import CreationContext, Manifest, ManifestFault
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.owner import Dependency, Finish, Owner, Role
 from gangboard.domain.pod import Pod
@@ -25,6 +26,7 @@ from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.findings import unit_finding
 from gangboard.facts.lost_members import running_members_text
 from gangboard.facts.unit import Unit
+from gangboard.owners.kubeflow import creation
 from gangboard.owners.kubeflow.training import QUORUM_FIELD, TrainingJob, role_of
 from gangboard.owners.kubeflow.wire import (
     LAUNCHER,
@@ -34,6 +36,7 @@ from gangboard.owners.kubeflow.wire import (
     WireTrainingSpec,
     WireTrainingStatus,
 )
+from gangboard.plugins.child_manifests import text
 from gangboard.plugins.owner_kind import KindNotes
 from gangboard.plugins.rule import UnitRule
 from gangboard.policy.phrases import pods_deleted, pods_made
@@ -227,6 +230,8 @@ class MPIJob(TrainingJob):
         "ErrResourceExists": "",
     }
     rules = RULES
+    main_container = "mpi"
+    known_roles = (LAUNCHER, WORKER)
 
     def build(self, wire: WireTrainingJob, version: str) -> Owner:
         """Return the MPIJob, with its launcher as a Job unless the version is v1."""
@@ -244,6 +249,18 @@ class MPIJob(TrainingJob):
             finish=_finish(owner.finish, status),
         )
 
+    def creates(self, manifest: Manifest, context: CreationContext) -> Iterable[Manifest]:
+        """Return its worker pods and its launcher, which is a Job unless the version is v1."""
+        if _version(manifest) == _POD_LAUNCHER_VERSION:
+            return creation.operator_pods(manifest, self.pod_marks[OPERATOR][1])
+        return creation.mpi_objects(manifest, context)
+
+    def faults(self, manifest: Manifest, context: CreationContext) -> Iterable[ManifestFault]:
+        """Return what its operator refuses."""
+        if _version(manifest) == _POD_LAUNCHER_VERSION:
+            return creation.operator_faults(manifest, self.known_roles, self.main_container)
+        return creation.mpi_faults(manifest)
+
     def workers_unless_set(self, version: str) -> int:
         """Return 0 for the MPI operator, which creates no workers without a number."""
         return 1 if version == _POD_LAUNCHER_VERSION else 0
@@ -260,3 +277,7 @@ class MPIJob(TrainingJob):
             pods_deleted(None, owner.grace_seconds),
             "Its launcher Job stays, suspended, and starts from the beginning when it is resumed.",
         )
+
+
+def _version(manifest: Manifest) -> str:
+    return text(manifest, "apiVersion").rpartition("/")[2]

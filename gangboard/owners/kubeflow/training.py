@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from gangboard.decode.jobs import DEFAULT_GRACE, requests_of, shared_text, size_of
@@ -11,6 +11,7 @@ from gangboard.decode.problems import raise_for_faults
 from gangboard.decode.quantities import read_minimum
 from gangboard.decode.wire import or_one, read_conditions, read_time
 from gangboard.domain.action import Verb
+from gangboard.domain.forecast import CreationContext, Manifest, ManifestFault
 from gangboard.domain.objects import Condition, find_condition, first_true_condition, resumed_at
 from gangboard.domain.owner import (
     Finish,
@@ -25,6 +26,7 @@ from gangboard.domain.pod import Pod
 from gangboard.domain.traits import KindTraits
 from gangboard.domain.verdict import Evidence
 from gangboard.facts.unit import Unit
+from gangboard.owners.kubeflow import creation
 from gangboard.owners.kubeflow.wire import (
     GROUP,
     JOB_NAME,
@@ -70,6 +72,9 @@ class TrainingJob(OwnerKind):
     levers = ("suspend",)
     suspend_field = ("spec", "runPolicy", "suspend")
     suspended_condition = "Suspended"
+    main_container = ""
+    """Name that a container of each pod must have."""
+    known_roles: tuple[str, ...] = ("Master", "Worker")
 
     def build(self, wire: WireTrainingJob, version: str) -> Owner:
         """Return the job with a role for each replica spec."""
@@ -100,6 +105,14 @@ class TrainingJob(OwnerKind):
             },
         )
         return raise_for_faults(owner, faults)
+
+    def creates(self, manifest: Manifest, context: CreationContext) -> Iterable[Manifest]:
+        """Return its pods."""
+        return creation.operator_pods(manifest, self.pod_marks[OPERATOR][0])
+
+    def faults(self, manifest: Manifest, context: CreationContext) -> Iterable[ManifestFault]:
+        """Return what the webhook of the training operator refuses."""
+        return creation.operator_faults(manifest, self.known_roles, self.main_container)
 
     def workers_unless_set(self, version: str) -> int:
         """Return the default number of workers."""
@@ -156,6 +169,8 @@ class JAXJob(TrainingJob):
     kind = "JAXJob"
     notes = _notes(kind)
     pod_marks: Mapping[str, tuple[str, ...]] = {OPERATOR: ("jaxjob-controller",)}
+    main_container = "jax"
+    known_roles = ("Worker",)
 
 
 class PaddleJob(TrainingJob):
@@ -164,6 +179,7 @@ class PaddleJob(TrainingJob):
     kind = "PaddleJob"
     notes = _notes(kind)
     pod_marks: Mapping[str, tuple[str, ...]] = {OPERATOR: ("paddlejob-controller",)}
+    main_container = "paddle"
 
 
 class PyTorchJob(TrainingJob):
@@ -177,6 +193,7 @@ class PyTorchJob(TrainingJob):
         "has no effect if its operator has no gang scheduler",
     )
     pod_marks: Mapping[str, tuple[str, ...]] = {OPERATOR: ("pytorchjob-controller",)}
+    main_container = "pytorch"
 
 
 class TFJob(TrainingJob):
@@ -185,6 +202,8 @@ class TFJob(TrainingJob):
     kind = "TFJob"
     notes = _notes(kind)
     pod_marks: Mapping[str, tuple[str, ...]] = {OPERATOR: ("tfjob-controller",)}
+    main_container = "tensorflow"
+    known_roles = ("Chief", "Evaluator", "Master", "PS", "Worker")
 
 
 class XGBoostJob(TrainingJob):
@@ -197,6 +216,7 @@ class XGBoostJob(TrainingJob):
         f"Those of a {_REFERENCE_KIND}. It ends with the first failed pod, unless the `restartPolicy` of the role is `ExitCode`",
     )
     pod_marks: Mapping[str, tuple[str, ...]] = {OPERATOR: ("xgboostjob-controller",)}
+    main_container = "xgboost"
 
 
 def role_of(pod: Pod) -> str:

@@ -15,6 +15,7 @@ a node. The controller creates their StatefulSet only then (pod_controller.go of
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 import msgspec
 
@@ -38,6 +39,7 @@ from gangboard.decode.wire import (
     read_conditions,
 )
 from gangboard.domain.advice import ChangeMethod
+from gangboard.domain.forecast import CreationContext, Manifest, ManifestFault
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.owner import LeaderState, Owner, PodRequests, Role
 from gangboard.domain.pod import Pod
@@ -46,7 +48,7 @@ from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.creation_refusal import newest_creation_refusal
 from gangboard.facts.findings import unit_finding
 from gangboard.facts.unit import Unit, is_formed
-from gangboard.owners.leaderworkerset import groups
+from gangboard.owners.leaderworkerset import creation, groups
 from gangboard.plugins.owner_kind import KindNotes, OwnerKind
 from gangboard.plugins.rule import UnitRule
 
@@ -216,6 +218,14 @@ class LeaderWorkerSet(OwnerKind):
             gang_request=read_gang_request(spec.scheduling, quorum=size, default="gang"),
         )
         return raise_for_faults(owner, tuple(dict.fromkeys((*faults_of_leader, *faults_of_worker))))
+
+    def creates(self, manifest: Manifest, context: CreationContext) -> Iterable[Manifest]:
+        """Return the pods of its replicas, with their groups."""
+        return creation.children(manifest, context)
+
+    def faults(self, manifest: Manifest, context: CreationContext) -> Iterable[ManifestFault]:
+        """Return what its webhook refuses."""
+        return creation.faults(manifest)
 
     def role_of(self, pod: Pod) -> str:
         """Return the replica of a pod, which is the name of its leader pod."""

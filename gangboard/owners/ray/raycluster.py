@@ -6,7 +6,7 @@ stays `ready` for ever (calculateStatus in raycluster_controller.go of 1.6.2).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from gangboard.decode.jobs import requests_of, size_of
@@ -14,13 +14,14 @@ from gangboard.decode.owner_meta import decode_labels
 from gangboard.decode.problems import raise_for_faults
 from gangboard.decode.wire import Wire, read_conditions, read_text
 from gangboard.domain.action import Verb
+from gangboard.domain.forecast import CreationContext, Manifest, ManifestFault
 from gangboard.domain.owner import GangRequest, Owner
 from gangboard.domain.pod import Pod
 from gangboard.domain.text import count
 from gangboard.domain.traits import KindTraits
 from gangboard.domain.verdict import Evidence
 from gangboard.facts.unit import Unit
-from gangboard.owners.ray import reasons, unknown_conditions
+from gangboard.owners.ray import creation, reasons, unknown_conditions
 from gangboard.owners.ray.wire import (
     AUTOSCALED,
     CLUSTER,
@@ -37,6 +38,7 @@ from gangboard.owners.ray.wire import (
     grace_of,
     roles_of,
 )
+from gangboard.plugins.child_manifests import section
 from gangboard.plugins.owner_kind import KindNotes, OwnerKind
 from gangboard.plugins.rule import UnitRule
 from gangboard.policy.phrases import pods_made
@@ -94,6 +96,15 @@ class RayKind(OwnerKind):
     def tries_again(self, owner: Owner) -> bool:
         """Return True, because KubeRay replaces pods that end (shouldDeletePod)."""
         return True
+
+    def creates(self, manifest: Manifest, context: CreationContext) -> Iterable[Manifest]:
+        """Return its pods."""
+        return creation.cluster_pods(manifest)
+
+    def faults(self, manifest: Manifest, context: CreationContext) -> Iterable[ManifestFault]:
+        """Return what KubeRay refuses."""
+        spec = section(manifest, "spec")
+        return (*creation.name_faults(manifest), *creation.cluster_faults(spec, "spec"))
 
     def role_of(self, pod: Pod) -> str:
         """Return the Ray group of a pod."""

@@ -7,15 +7,17 @@ creates new ones when it is resumed. A suspension that KubeRay finds invalid doe
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from gangboard.decode.key_fields import KeyField
 from gangboard.decode.wire import Int32, Wire, read_text, read_time
 from gangboard.domain.action import Verb
+from gangboard.domain.forecast import CreationContext, Manifest, ManifestFault
 from gangboard.domain.owner import Blueprint, Finish, Outcome, Owner, ReportedCounts
 from gangboard.domain.text import count, label
 from gangboard.domain.traits import KindTraits
+from gangboard.owners.ray import creation
 from gangboard.owners.ray.raycluster import RayKind
 from gangboard.owners.ray.wire import (
     CLUSTER,
@@ -128,6 +130,14 @@ class RayJob(RayKind):
         """Return the RayJob with the size of its RayCluster."""
         cluster = next((child for child in children if is_cluster(child)), None)
         return copy_fields(owner, cluster, _FIELDS_FROM_CLUSTER) if cluster is not None else owner
+
+    def creates(self, manifest: Manifest, context: CreationContext) -> Iterable[Manifest]:
+        """Return its RayCluster, and the Job that submits its work."""
+        return creation.job_objects(manifest, context)
+
+    def faults(self, manifest: Manifest, context: CreationContext) -> Iterable[ManifestFault]:
+        """Return what KubeRay refuses."""
+        return creation.job_faults(manifest)
 
     def is_current(self, owner: Owner, child: Owner) -> bool:
         """Return whether a RayCluster belongs to the current try."""

@@ -7,17 +7,18 @@ operator writes its version on the RayClusters that it creates.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from gangboard.decode.wire import Wire, WireCondition, read_conditions, read_text
 from gangboard.domain.action import Verb
+from gangboard.domain.forecast import CreationContext, Manifest, ManifestFault
 from gangboard.domain.objects import Condition, find_condition
 from gangboard.domain.owner import Blueprint, Finish, Outcome, Owner
 from gangboard.domain.pod import Pod
 from gangboard.domain.text import count, label
 from gangboard.domain.traits import KindTraits
-from gangboard.owners.ray import applications
+from gangboard.owners.ray import applications, creation
 from gangboard.owners.ray.applications import APPLICATION, WireServingCluster
 from gangboard.owners.ray.raycluster import VERSION, RayKind
 from gangboard.owners.ray.wire import (
@@ -118,6 +119,14 @@ class RayService(RayKind):
             grace_seconds=max(cluster.grace_seconds for cluster in clusters),
             detail={**owner.detail, **({VERSION: min(versions)} if versions else {})},
         )
+
+    def creates(self, manifest: Manifest, context: CreationContext) -> Iterable[Manifest]:
+        """Return its RayCluster."""
+        return creation.service_objects(manifest)
+
+    def faults(self, manifest: Manifest, context: CreationContext) -> Iterable[ManifestFault]:
+        """Return what KubeRay refuses."""
+        return creation.service_faults(manifest)
 
     def is_current(self, owner: Owner, child: Owner) -> bool:
         """Return whether a RayCluster is active or pending. KubeRay deletes a replaced one after a minute."""

@@ -7,7 +7,7 @@ and restarts come from the JobSet.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 
 from gangboard.decode.owner_meta import WireActionMeta
@@ -19,9 +19,11 @@ from gangboard.decode.wire import (
     read_conditions,
     read_time,
 )
+from gangboard.domain.forecast import CreationContext, Manifest, ManifestFault
 from gangboard.domain.objects import resumed_at
 from gangboard.domain.owner import Blueprint, Outcome, Owner, ReportedCounts, finish_by
 from gangboard.domain.text import label
+from gangboard.owners.trainjob import creation
 from gangboard.owners.trainjob.runtime import (
     GROUP,
     NODES,
@@ -152,6 +154,14 @@ class TrainJob(OwnerKind):
                 owner = copy_fields(owner, child, _FIELDS_FROM_JOBSET)
                 break
         return with_runtime(owner, blueprints[0]) if blueprints else owner
+
+    def creates(self, manifest: Manifest, context: CreationContext) -> Iterable[Manifest]:
+        """Return its JobSet, and the PodGroup that its runtime asks for."""
+        return creation.children(manifest, context, self.own_managers)
+
+    def faults(self, manifest: Manifest, context: CreationContext) -> Iterable[ManifestFault]:
+        """Return what its CRD or its webhook refuses."""
+        return creation.faults(manifest, context)
 
     def makers(self, owner: Owner) -> Iterator[tuple[str, str, str]]:
         """Yield its JobSet, which has the same name (real-owners.md §1.2)."""

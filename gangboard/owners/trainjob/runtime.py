@@ -9,8 +9,6 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
-import msgspec
-
 from gangboard.decode.jobs import WireScheduling, read_gang_request
 from gangboard.decode.key_fields import KeyField, key_fields
 from gangboard.decode.wire import Int32, Wire, WireMeta, WirePresence, read_meta
@@ -19,6 +17,12 @@ from gangboard.domain.api_resource import Resource
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.owner import Blueprint, GangRequest, Owner, RequestedSize, Role
 from gangboard.domain.text import label
+from gangboard.owners.trainjob.runtime_template import (
+    TEMPLATE,
+    JobSetTemplate,
+    encode_template,
+    steps,
+)
 
 GROUP = "trainer.kubeflow.org"
 NODES = "numNodes"
@@ -26,10 +30,10 @@ NODES = "numNodes"
 
 _KINDS = "ClusterTrainingRuntime", "TrainingRuntime"
 """The first is the default of `runtimeRef.kind` and is cluster-scoped."""
-_STEP = "trainer.kubeflow.org/trainjob-ancestor-step"
-_TRAINER_STEP, _PREPARING_STEPS = "trainer", ("dataset-initializer", "model-initializer")
-"""Values of the label `_STEP` on the ReplicatedJobs of a runtime."""
-_TRAINING_PART = "node"
+STEP = "trainer.kubeflow.org/trainjob-ancestor-step"
+TRAINER_STEP, PREPARING_STEPS = "trainer", ("dataset-initializer", "model-initializer")
+"""Values of the label `STEP` on the ReplicatedJobs of a runtime."""
+TRAINING_PART = "node"
 _APIS = {"coscheduling": "scheduling.x-k8s.io/pod-group", "Volcano": "", "": ""}
 """API of a `podGroupPolicy`, as sentences name it → the label with which the Trainer adds pods to the group.
 
@@ -40,7 +44,10 @@ _PREPARES_FIRST = "It prepares data or a model before the nodes start: by design
 
 # Further keys in `detail` of a runtime: the API of the gang, whether the runtime has its own rules for the number of
 # nodes, and the step label of each ReplicatedJob.
-_GANG, _CUSTOM_NODE_COUNT, _STEP_PREFIX = "gang", "dealt", "step/"
+GANG, _CUSTOM_NODE_COUNT, _STEP_PREFIX = "gang", "dealt", "step/"
+USES_MPI, LAUNCHER_IS_NODE = "mpi", "launcher is node"
+"""Keys in `detail` of a runtime for MPI, and for one whose launcher counts as a node."""
+_HAS_POLICY = "mlPolicy"
 _POLICY, _QUORUM = "policy", "quorum"
 """The policy and quorum of `spec.scheduling`."""
 
@@ -53,9 +60,13 @@ class WireRuntimeRef(Wire):
     kind: str | None = None
 
 
+class _WireMPI(Wire):
+    run_launcher_as_node: bool | None = None
+
+
 class _WirePolicy(Wire):
     num_nodes: Int32 | None = None
-    mpi: WirePresence | None = None
+    mpi: _WireMPI | None = None
     flux: WirePresence | None = None
 
 
@@ -65,36 +76,11 @@ class _WireGangPolicy(Wire):
     workload: WirePresence | None = None
 
 
-class _WireStepLabels(Wire):
-    step: str | None = msgspec.field(default=None, name=_STEP)
-
-
-class _WireStepMeta(Wire):
-    labels: _WireStepLabels | None = None
-
-
-class _WireJobTemplate(Wire):
-    metadata: _WireStepMeta | None = None
-
-
-class _WirePart(Wire):
-    name: str = ""
-    template: _WireJobTemplate | None = None
-
-
-class _WireParts(Wire):
-    replicated_jobs: KeyField[list[_WirePart] | None] = None
-
-
-class _WireTemplate(Wire):
-    spec: _WireParts | None = None
-
-
 class _WireRuntimeSpec(Wire):
     ml_policy: _WirePolicy | None = None
     pod_group_policy: _WireGangPolicy | None = None
     scheduling: WireScheduling | None = None
-    template: _WireTemplate | None = None
+    template: JobSetTemplate | None = None
 
 
 class WireRuntime(Wire):
@@ -107,27 +93,34 @@ class WireRuntime(Wire):
 def _build(wire: WireRuntime, version: str, *, kind: str) -> Blueprint:
     spec = wire.spec or _WireRuntimeSpec()
     policy, gang = spec.ml_policy or _WirePolicy(), spec.pod_group_policy or _WireGangPolicy()
-    template = spec.template or _WireTemplate()
-    detail = {}
+    detail = {TEMPLATE: encode_template(spec.template)}
+    if spec.ml_policy is not None:
+        detail[_HAS_POLICY] = "yes"
     if policy.num_nodes is not None:
         detail[NODES] = str(policy.num_nodes)
     if policy.mpi is not None or policy.flux is not None:
         detail[_CUSTOM_NODE_COUNT] = "yes"
+    if policy.mpi is not None:
+        detail[USES_MPI] = "yes"
+        if policy.mpi.run_launcher_as_node:
+            detail[LAUNCHER_IS_NODE] = "yes"
     policies = {"coscheduling": gang.coscheduling, "Volcano": gang.volcano, "": gang.workload}
     for api, source in policies.items():
         if source is not None:
-            detail[_GANG] = api
+            detail[GANG] = api
     request = read_gang_request(spec.scheduling, quorum=None, default="gang")
     if request is not None:
-        detail |= {_GANG: "", _POLICY: request.policy}
+        detail |= {GANG: "", _POLICY: request.policy}
         if request.quorum is not None:
             detail[_QUORUM] = str(request.quorum)
-    for replicated_job in (template.spec or _WireParts()).replicated_jobs or ():
-        meta = (replicated_job.template or _WireJobTemplate()).metadata or _WireStepMeta()
-        step = (meta.labels or _WireStepLabels()).step
-        if step:
-            detail[_STEP_PREFIX + replicated_job.name] = step
+    detail |= {f"{_STEP_PREFIX}{name}": step for name, step in steps(spec.template, STEP).items()}
+    detail = {name: text for name, text in detail.items() if text or name == GANG}
     return Blueprint(read_meta(wire.metadata, GROUP, kind, version), detail)
+
+
+def has_policy(runtime: Blueprint) -> bool:
+    """Return whether a runtime has an `mlPolicy`, by which the Trainer counts the nodes."""
+    return _HAS_POLICY in runtime.detail
 
 
 def _resource(kind: str) -> Resource:
@@ -174,7 +167,7 @@ def with_runtime(trainjob: Owner, runtime: Blueprint) -> Owner:
 def _gang_request(runtime: Blueprint) -> GangRequest | None:
     """Return the gang request of `podGroupPolicy` or `scheduling`, which covers all pods (real-owners.md §1.2)."""
     detail = runtime.detail
-    api = detail.get(_GANG)
+    api = detail.get(GANG)
     if api is None:
         return None
     policy, quorum = detail.get(_POLICY, "gang"), detail.get(_QUORUM)
@@ -190,16 +183,16 @@ def _gang_request(runtime: Blueprint) -> GangRequest | None:
 def _role(trainjob: Owner, runtime: Blueprint, role: Role) -> Role:
     """Return a role with the fields of its runtime."""
     step = runtime.detail.get(_STEP_PREFIX + role.name)
-    if step in _PREPARING_STEPS:
+    if step in PREPARING_STEPS:
         # Both other APIs include the initializers.
-        return replace(role, alone="" if runtime.detail.get(_GANG) else _PREPARES_FIRST)
+        return replace(role, alone="" if runtime.detail.get(GANG) else _PREPARES_FIRST)
     nodes = trainjob.detail.get(NODES)
     if nodes is None or _CUSTOM_NODE_COUNT in runtime.detail:
         return role
-    if step == _TRAINER_STEP:
+    if step == TRAINER_STEP:
         return replace(role, asked=RequestedSize(int(nodes), _NODES_FIELD))
-    is_it = role.name == _TRAINING_PART or len(trainjob.roles) == 1
-    if not is_it or _TRAINER_STEP in runtime.detail.values():
+    is_it = role.name == TRAINING_PART or len(trainjob.roles) == 1
+    if not is_it or TRAINER_STEP in runtime.detail.values():
         return role
     name = label(runtime.meta.ref)
     ignored = RequestedSize(
@@ -207,7 +200,7 @@ def _role(trainjob: Owner, runtime: Blueprint, role: Role) -> Role:
         _NODES_FIELD,
         why_not=f"{name} labels no part as its trainer",
         advice=(
-            f"Label the part of {name} that trains {_STEP}: {_TRAINER_STEP} ({ChangeMethod.RECREATE}).",
+            f"Label the part of {name} that trains {STEP}: {TRAINER_STEP} ({ChangeMethod.RECREATE}).",
         ),
     )
     return replace(role, asked=ignored)

@@ -12,8 +12,7 @@ terminate that fewer than `minAvailable` remain (state/restarting.go of v1.14.1,
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from datetime import datetime
+from collections.abc import Iterable, Mapping
 
 from gangboard.decode.jobs import (
     DEFAULT_GRACE,
@@ -28,37 +27,26 @@ from gangboard.decode.owner_meta import WireActionMeta
 from gangboard.decode.podspec import pod_requests
 from gangboard.decode.problems import raise_for_faults
 from gangboard.decode.wire import Int32, Wire, read_text, read_time
-from gangboard.domain.advice import AdvisedStep
-from gangboard.domain.health import Health, Stage
-from gangboard.domain.node import Node
+from gangboard.domain.forecast import CreationContext, Manifest, ManifestFault
 from gangboard.domain.objects import Condition
 from gangboard.domain.owner import Finish, Outcome, Owner, Role
 from gangboard.domain.pod import Pod
-from gangboard.domain.text import is_or_are, label, names, out_of
 from gangboard.domain.traits import KindTraits
-from gangboard.domain.verdict import Evidence, Finding
-from gangboard.facts.attempts import latest, restart_under_way
-from gangboard.facts.creation_refusal import newest_creation_refusal
-from gangboard.facts.findings import unit_finding
-from gangboard.facts.grace_periods import COUNT_GRACE, CREATION_GRACE, newest_creation
-from gangboard.facts.lost_members import force_delete_advice, recover_nodes_advice
-from gangboard.facts.unit import Unit, unready_nodes
 from gangboard.levers import volcano_command
 from gangboard.levers.volcano_command import MAX_RETRIES, PHASE, RETRIES
+from gangboard.owners.volcano_job import creation
+from gangboard.owners.volcano_job.creation import TASK
+from gangboard.owners.volcano_job.restart import RESTARTING, RESTARTING_PHASE
 from gangboard.plugins.owner_kind import KindNotes, OwnerKind
-from gangboard.plugins.rule import UnitRule
 
-_TASK = "volcano.sh/task-spec"
 _DEFAULT_MAX_RETRIES = 3
 """Default of `spec.maxRetry` in the CRD."""
 _STOPPED = ("Aborting", "Aborted")
-_RESTARTING = "Restarting"
 _OUTCOMES = {
     "Completed": Outcome.SUCCEEDED,
     "Failed": Outcome.FAILED,
     "Terminated": Outcome.FAILED,
 }
-_CONTROLLER = "Volcano's controller (vc-controller-manager)"
 
 
 class _WireTask(Wire):
@@ -121,106 +109,6 @@ def _finish(state: _WireState) -> Finish | None:
     return Finish(outcome, reason, read_text(state.message), read_time(state.last_transition_time))
 
 
-# A restart
-
-
-def _find_restart(unit: Unit) -> Finding | None:
-    """Return a finding while old pods terminate, or new ones do not exist yet."""
-    restart = restart_under_way(unit) if unit.owner.restarting else None
-    if restart is None:
-        return None
-    leaving = [pod for pod in unit.pods if pod.is_live and pod.is_terminating]
-    is_refused = newest_creation_refusal(unit) is not None
-    if not leaving and (is_refused or not unit.missing):
-        return None  # other rules report why the pods wait
-    ready = len(unit.ready)
-    counts = f"{restart.text}: {out_of(ready, unit.wanted, 'pod')} {is_or_are(ready)} ready"
-    due = _restart_due(unit, leaving)
-    is_stuck = bool(_sick_nodes_of(leaving, unit)) or (due is not None and due <= unit.now)
-    return unit_finding(
-        RESTARTING,
-        unit,
-        f"{counts}; {_deletion_text(leaving, unit) if leaving else _creation_text(unit)}.",
-        health=Health.BLOCKED if is_stuck and not unit.ready else None,
-        advice=_advice(unit, leaving) if is_stuck else (),
-        evidence=(
-            Evidence("status.state.phase", "Restarting", unit.owner.meta.ref),
-            *(
-                Evidence("metadata.deletionTimestamp", _deletion_time(pod), pod.meta.ref)
-                for pod in leaving[:1]
-            ),
-        ),
-        recheck_at=due if due is not None and due > unit.now else None,
-        since=_restarting_since(unit),
-        stage=Stage.RUN,
-    )
-
-
-def _deletion_text(leaving: list[Pod], unit: Unit) -> str:
-    """Return `pod run-0 is still being deleted on node n0, which is NotReady`."""
-    pods = names(pod.meta.ref.name for pod in leaving)
-    noun = "pod" if len(leaving) == 1 else "pods"
-    text = f"{noun} {pods} {is_or_are(len(leaving))} still being deleted"
-    sick = _sick_nodes_of(leaving, unit)
-    if not sick:
-        return text
-    nodes = "node" if len(sick) == 1 else "nodes"
-    listed = names(node.meta.ref.name for node in sick)
-    return f"{text} on {nodes} {listed}, which {is_or_are(len(sick))} NotReady"
-
-
-def _sick_nodes_of(pods: list[Pod], unit: Unit) -> tuple[Node, ...]:
-    nodes = {pod.node for pod in pods}
-    return tuple(node for node in unready_nodes(unit) if node.meta.ref.name in nodes)
-
-
-def _creation_text(unit: Unit) -> str:
-    number = unit.missing
-    rest = "the other pod" if number == 1 else f"the other {number} pods"
-    text = f"{_CONTROLLER} has not created {rest} yet"
-    if unit.gang.cluster.events_known:
-        return text
-    return f"{text}. Events cannot be read, so a refusal would not be seen"
-
-
-def _restart_due(unit: Unit, leaving: list[Pod]) -> datetime | None:
-    """Return the time by which pods should be deleted or created. After that, the restart is stuck."""
-    if leaving:
-        # `deletionTimestamp` is the end of the grace period.
-        grace_ends = latest(pod.meta.deleting_since for pod in leaving)
-        return grace_ends + COUNT_GRACE if grace_ends is not None else None
-    since = latest((_restarting_since(unit), newest_creation(unit.current)))
-    return since + CREATION_GRACE if since is not None else None
-
-
-def _restarting_since(unit: Unit) -> datetime | None:
-    """Return the time at which the Job entered the phase `Restarting`."""
-    return latest(condition.since for condition in unit.owner.conditions)
-
-
-def _advice(unit: Unit, leaving: list[Pod]) -> tuple[AdvisedStep | str, ...]:
-    if not leaving and not unit.gang.cluster.events_known:
-        return ()
-    if not leaving:
-        return (f"Start {_CONTROLLER} if it does not run, and check its log.",)
-    sick = _sick_nodes_of(leaving, unit)
-    if sick:
-        return (*recover_nodes_advice(sick), *force_delete_advice(unit))
-    first = label(leaving[0].meta.ref)
-    return (
-        f"Check why {first} does not end: its finalizers, and the kubelet of node {leaving[0].node}.",
-    )
-
-
-def _deletion_time(pod: Pod) -> str:
-    return pod.meta.deleting_since.isoformat() if pod.meta.deleting_since is not None else ""
-
-
-RESTARTING = UnitRule(
-    "restarting", Stage.FORMATION, "Restarting", 30, _find_restart, health=Health.DEGRADED
-)
-
-
 class VolcanoJob(OwnerKind):
     """A Job of Volcano."""
 
@@ -259,7 +147,7 @@ class VolcanoJob(OwnerKind):
         roles, faults = _roles(spec.tasks or [])
         retries = max(0, status.retry_count or 0)
         most = _DEFAULT_MAX_RETRIES if spec.max_retry is None else spec.max_retry
-        is_restarting = phase == _RESTARTING
+        is_restarting = phase == RESTARTING_PHASE
         changed_at = read_time(state.last_transition_time)
         annotations = wire.metadata.annotations
         owner = Owner(
@@ -285,9 +173,17 @@ class VolcanoJob(OwnerKind):
         )
         return raise_for_faults(owner, faults)
 
+    def creates(self, manifest: Manifest, context: CreationContext) -> Iterable[Manifest]:
+        """Return its PodGroup, and its pods as if its queue had admitted it."""
+        return creation.children(manifest)
+
+    def faults(self, manifest: Manifest, context: CreationContext) -> Iterable[ManifestFault]:
+        """Return what the webhook of Volcano refuses."""
+        return creation.faults(manifest)
+
     def role_of(self, pod: Pod) -> str:
         """Return the task of a pod."""
-        return pod.labels.get(_TASK, "")
+        return pod.labels.get(TASK, "")
 
     def facts(self, owner: Owner) -> dict[str, str]:
         """Return the number of retries. Restarts and resumes count, and the Job fails at the maximum."""

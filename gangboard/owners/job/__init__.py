@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import msgspec
 
 from gangboard.decode.annotations import WireJobAnnotations
@@ -18,9 +20,12 @@ from gangboard.decode.wire import (
     read_conditions,
     read_time,
 )
+from gangboard.domain.forecast import CreationContext, Manifest, ManifestFault
 from gangboard.domain.objects import Condition, first_true_condition, resumed_at
 from gangboard.domain.owner import Outcome, Owner, PodRequests, ReportedCounts, finish_by
 from gangboard.domain.traits import KindTraits
+from gangboard.owners.job import creation
+from gangboard.owners.job.creation import INDEXED
 from gangboard.plugins.owner_kind import KindNotes, OwnerKind
 
 _OUTCOMES = {"Failed": Outcome.FAILED, "Complete": Outcome.SUCCEEDED}
@@ -124,7 +129,7 @@ class Job(OwnerKind):
             max_retries=spec.retry_limit,
             completions=spec.completions,
             parallelism=parallelism,
-            indexed=spec.completion_mode == "Indexed",
+            indexed=spec.completion_mode == INDEXED,
             succeeded_pods=status.succeeded or 0,
             failed_pods=status.failed or 0,
             failed_indexes=failed_indexes,
@@ -149,6 +154,14 @@ class Job(OwnerKind):
     def tries_again(self, owner: Owner) -> bool:
         """Return whether its backoff limit allows another try."""
         return owner.max_retries is None or owner.retries < owner.max_retries
+
+    def creates(self, manifest: Manifest, context: CreationContext) -> Iterable[Manifest]:
+        """Return its Workload and PodGroup, and its pods unless it is suspended."""
+        return creation.children(manifest, context, self.own_managers)
+
+    def faults(self, manifest: Manifest, context: CreationContext) -> Iterable[ManifestFault]:
+        """Return what the API server refuses."""
+        return creation.faults(manifest)
 
 
 def _desired(spec: WireJobSpec, status: _WireJobStatus) -> int:
