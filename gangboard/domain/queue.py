@@ -126,6 +126,8 @@ class QueueEntry:
     """Priority in the queue, highest first."""
     priority_class: str = ""
     """PriorityClass, if the entry has no value. `priority` has no meaning then."""
+    priority_source: str = ""
+    """Kind and name of the class that gave `priority`, such as `WorkloadPriorityClass research`, or empty."""
     in_line_since: datetime | None = None
     """Time that orders entries of the same priority, oldest first."""
     admitted_at: datetime | None = None

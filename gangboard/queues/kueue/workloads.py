@@ -1,7 +1,6 @@
 """Workloads of Kueue (v0.14 to v0.19) as entries of a queue.
 
-Kueue creates a Workload for each owner. It serves v1beta2 since v0.15. The fields that gangboard reads are the same in
-v1beta1 and v1beta2.
+Kueue creates a Workload for each owner. It serves v1beta2 since v0.15.
 """
 
 from __future__ import annotations
@@ -58,6 +57,8 @@ from gangboard.queues.kueue.wire import (
 NO_NODE = "WorkloadWaitForScheduling"
 """Underlying cause of an eviction: the pods got no node in time."""
 _WORKLOAD = "Workload"
+WORKLOAD_CLASS, POD_CLASS = "WorkloadPriorityClass", "PriorityClass"
+"""Kinds of the classes that give priorities."""
 _REQUEUED_AT_END = (PODS_LATE, "AdmissionCheck")
 
 
@@ -87,6 +88,7 @@ def _build(wire: WireWorkload, version: str) -> QueueEntry:
         given_up=over,
         message=_message(conditions, status, meta.ref.namespace, over) if active else None,
         priority=spec.priority or 0,
+        priority_source=_priority_source(spec),
         in_line_since=_queued_since(conditions, meta),
         has_quota=is_true(conditions, "QuotaReserved"),
         admitted_by=admission.cluster_queue or "",
@@ -135,6 +137,15 @@ def _is_variant(metadata: WireWorkloadMeta) -> bool:
         owner.kind == _WORKLOAD and api_group(owner.api_version) == GROUP
         for owner in metadata.owner_references or ()
     )
+
+
+def _priority_source(spec: WireWorkloadSpec) -> str:
+    if spec.priority_class_ref is not None:
+        kind, name = spec.priority_class_ref.kind, spec.priority_class_ref.name
+    else:
+        of_kueue = (spec.priority_class_source or "").startswith(GROUP)
+        kind, name = WORKLOAD_CLASS if of_kueue else POD_CLASS, spec.priority_class_name
+    return f"{kind} {name}" if kind and name else ""
 
 
 def _queued_since(conditions: tuple[Condition, ...], meta: Meta) -> datetime | None:
