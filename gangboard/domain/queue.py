@@ -134,6 +134,8 @@ class QueueEntry:
     """None if it is not admitted, or the time is unknown."""
     cluster: str = ""
     """Other cluster in which its system runs it, or empty."""
+    offered_clusters: tuple[str, ...] = ()
+    """Other clusters to which its system offers it, until a cluster of them admits it."""
     has_quota: bool = False
     """Its quota is reserved, whether it is admitted yet or not."""
     admitted_by: str = ""

@@ -206,6 +206,18 @@ def test_free_quota_may_go_to_a_workload_that_kueue_has_not_decided_about(
     assert _code(foreseen) == expected
 
 
+def test_admitted_workloads_count_before_the_status_of_their_queue_has_them() -> None:
+    held = tuple(workload(name, *ADMITTED) for name in ("first", "second"))
+    foreseen = foresee(owner(), state(cluster_queue(used="0"), entries=held))
+    assert _code(foreseen) == "waiting-for-quota"
+    assert foreseen.entry.message is not None
+    (lacks,) = foreseen.entry.message.lacks
+    assert lacks.amount == 2
+    # The status may be the later of both.
+    assert _code(foresee(owner(), state(cluster_queue(used="4")))) == "waiting-for-quota"
+    assert _code(foresee(owner(), state(cluster_queue(), entries=held[:1]))) == "admitted"
+
+
 def test_a_strict_queue_names_the_gangs_before() -> None:
     queue = cluster_queue(queueingStrategy="StrictFIFO")
     first = workload("first", *WAITS, priority=5)

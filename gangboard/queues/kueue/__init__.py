@@ -36,6 +36,10 @@ class Kueue(QueueSystem):
         eviction="Evicted",
         deactivation="Deactivated",
         run_cluster_field="status.clusterName",
+        offered_clusters_field="status.nominatedClusterNames",
+        # v0.19.2: relocate.md §6. A gate of later releases replaces several nodes.
+        failed_node="It evicts the whole gang if it finds none, or if a second node of the gang fails meanwhile.",
+        failed_nodes="It replaces only one node (v0.19), so it is about to evict the whole gang.",
     )
     words = QueueWording(
         nominal="nominal quota",

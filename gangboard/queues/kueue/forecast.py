@@ -21,7 +21,7 @@ from gangboard.domain.text import count, names
 from gangboard.placement.matching import matches_label
 from gangboard.queues.kueue.flavor_search import Assignment, FlavorSearch, Mode, flavor_names
 from gangboard.queues.kueue.integrations import MANAGED, SEVERAL_ENTRIES
-from gangboard.queues.kueue.queue_line import QueueLine, find_priority
+from gangboard.queues.kueue.queue_line import QueueLine, find_priority, held_quota
 from gangboard.queues.kueue.queues import GROUP
 from gangboard.queues.kueue.quota_tree import QuotaTree
 from gangboard.queues.kueue.unborn_entries import (
@@ -132,7 +132,7 @@ class _Decision:
         self._flavors = {
             name: flavor for (group, name), flavor in state.queues.flavors.items() if group == GROUP
         }
-        self._quota = QuotaTree(state.queues)
+        self._quota = QuotaTree(state.queues, held_quota(state))
         self._line = QueueLine(state, queue, priority.value, self._quota)
 
     def forecast(self) -> Forecast:

@@ -58,6 +58,19 @@ def find_priority(owner: Owner, state: AdmissionState) -> Priority:
     return Priority(known.get(name) if not values else None, source, name)
 
 
+def held_quota(state: AdmissionState) -> Usage:
+    """Return the quota that the Workloads of each ClusterQueue use."""
+    held: defaultdict[QueueName, dict[FlavorResource, Decimal]] = defaultdict(dict)
+    for entry in state.entries:
+        if entry.meta.ref.group != GROUP or not entry.is_in_use or not entry.has_quota:
+            continue
+        of_queue = held[QueueName(GROUP, "ClusterQueue", "", entry.admitted_by)]
+        for flavor, resource, amount in entry.holds:
+            key = FlavorResource(flavor, resource)
+            of_queue[key] = of_queue.get(key, _NOTHING) + amount
+    return held
+
+
 class QueueLine:
     """The waiting Workloads of a ClusterQueue, and the admitted Workloads of all that share quota with it."""
 

@@ -30,14 +30,19 @@ Usage = Mapping[QueueName, Mapping[FlavorResource, Decimal]]
 class QuotaTree:
     """Quota and usage of all queues that share quota with one ClusterQueue."""
 
-    def __init__(self, tree: QueueTree, added: Usage | None = None) -> None:
-        """Read the reserved quota of the queues. `added` is further usage, which may be negative."""
+    def __init__(self, tree: QueueTree, held: Usage, added: Usage | None = None) -> None:
+        """Read the reserved quota of the queues.
+
+        `held` is the usage by their Workloads. Kueue updates the status of a queue later, so the larger of both
+        counts. `added` is further usage, which may be negative.
+        """
         self._tree = tree
+        self._held = held
         self._added: Usage = added or {}
 
     def with_usage(self, added: Usage) -> QuotaTree:
         """Return the tree with other additional usage."""
-        return QuotaTree(self._tree, added)
+        return QuotaTree(self._tree, self._held, added)
 
     def available(self, queue: Queue, amount: FlavorResource) -> Decimal:
         """Return the unused amount that the ClusterQueue can use now. Negative if it uses more than it may."""
@@ -134,8 +139,10 @@ class QuotaTree:
         """Return its usage, or for a Cohort the usage beyond the local quota of its children."""
         queue = self._tree.get(name)
         if queue is not None and queue.level is QueueLevel.QUEUE:
-            added = self._added.get(name, {}).get(amount, _NOTHING)
-            return self._quota(name, amount).reserved + added
+            held, added = (
+                usage.get(name, {}).get(amount, _NOTHING) for usage in (self._held, self._added)
+            )
+            return max(self._quota(name, amount).reserved, held) + added
         return sum(
             (
                 max(_NOTHING, self._usage(child, amount) - self._local(child, amount))
