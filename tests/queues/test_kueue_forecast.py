@@ -148,6 +148,22 @@ def test_kueue_ignores_other_kinds_and_owners_without_a_queue() -> None:
     assert foresee(owner({}), default).entry.queue == "default"
 
 
+def test_kueue_may_take_the_pods_of_any_kind_into_the_default_queue() -> None:
+    ref = ObjectRef("batch.volcano.sh", "Job", "team-a", "run", "uid-run")
+    default = state(cluster_queue(), local_queue("default"))
+    foreseen = foresee(owner({}, meta=replace(owner().meta, ref=ref)), default)
+    assert "one by one into LocalQueue default" in foreseen.unknown
+
+
+def test_a_pod_of_a_group_is_not_admitted_alone() -> None:
+    ref = ObjectRef("", "Pod", "team-a", "run", "uid-run")
+    pod = owner(meta=replace(owner().meta, ref=ref))
+    assert _code(foresee(pod, state(), pods=1)) == "admitted"
+    assert _code(foresee(pod, state(), pods=1, cpu="5")) == "exceeds-quota"
+    grouped = replace(pod, labels=(("kueue.x-k8s.io/pod-group-name", "g"),))
+    assert "admits the pods of its group together" in foresee(grouped, state(), pods=1).unknown
+
+
 def test_queues_of_a_scheduler_make_no_forecast() -> None:
     for system in (VolcanoQueues(), KaiQueues()):
         assert system.forecast(owner(), [], state()) is None

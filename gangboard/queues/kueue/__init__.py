@@ -18,6 +18,7 @@ from gangboard.queues.kueue.activation import WorkloadActive
 from gangboard.queues.kueue.admission_checks import CHECKS
 from gangboard.queues.kueue.flavors import FLAVORS
 from gangboard.queues.kueue.forecast import forecast
+from gangboard.queues.kueue.integrations import POD_GROUP_LABEL
 from gangboard.queues.kueue.queues import QUEUE_RESOURCES
 from gangboard.queues.kueue.workloads import WORKLOADS
 
@@ -27,7 +28,7 @@ class Kueue(QueueSystem):
 
     label = "Kueue"
     owner_label = "kueue.x-k8s.io/queue-name"
-    pod_group_label = "kueue.x-k8s.io/pod-group-name"
+    pod_group_label = POD_GROUP_LABEL
     resources = (WORKLOADS, *QUEUE_RESOURCES, FLAVORS, CHECKS)
     traits = QueueTraits(
         manager="kueue",

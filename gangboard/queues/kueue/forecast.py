@@ -20,7 +20,7 @@ from gangboard.domain.quota import Queue, QueueName, QueueState
 from gangboard.domain.text import count, names
 from gangboard.placement.matching import matches_label
 from gangboard.queues.kueue.flavor_search import Assignment, FlavorSearch, Mode, flavor_names
-from gangboard.queues.kueue.integrations import MANAGED, SEVERAL_ENTRIES
+from gangboard.queues.kueue.integrations import MANAGED, POD_GROUP_LABEL, SEVERAL_ENTRIES
 from gangboard.queues.kueue.queue_line import QueueLine, find_priority, held_quota
 from gangboard.queues.kueue.queues import GROUP
 from gangboard.queues.kueue.quota_tree import QuotaTree
@@ -40,13 +40,18 @@ _WAITS_FOR_READY_PODS = "waiting for all admitted workloads to be in PodsReady c
 def forecast(owner: Owner, pod_sets: Sequence[PodSet], state: AdmissionState) -> Forecast | None:
     """Return the decision about a new owner, or None if Kueue would not manage it."""
     ref = owner.meta.ref
-    if (ref.group, ref.kind) not in MANAGED:
-        return None
     default = state.queues.get(_local_name(ref.namespace, _DEFAULT_QUEUE))
+    if (ref.group, ref.kind) not in MANAGED:
+        return None if default is None else _pods_in_default_queue(owner, pod_sets)
     name = owner.queue or (_DEFAULT_QUEUE if default is not None else "")
     if not name:
         return _without_queue(owner, pod_sets, state)
     entry = unborn_entry(owner, name, pod_sets)
+    if POD_GROUP_LABEL in dict(owner.labels):
+        return Forecast(
+            entry,
+            unknown="Kueue admits the pods of its group together, and the forecast has only one of them.",
+        )
     closed = _closed_text(ref.namespace, name, state)
     if closed:
         return Forecast(waiting_entry(entry, closed, "Inadmissible"))
@@ -56,6 +61,14 @@ def forecast(owner: Owner, pod_sets: Sequence[PodSet], state: AdmissionState) ->
         about = f"ClusterQueue {queue.meta.ref.name}" if queue is not None else f"queue {name}"
         return Forecast(entry, unknown=f"Kueue has not reported the state of {about} yet.")
     return _Decision(owner, tuple(pod_sets), state, queue, queue.policy, entry).forecast()
+
+
+def _pods_in_default_queue(owner: Owner, pod_sets: Sequence[PodSet]) -> Forecast:
+    """Return the forecast for a kind that Kueue does not manage. Its webhook also takes pods without a queue."""
+    return Forecast(
+        unborn_entry(owner, _DEFAULT_QUEUE, pod_sets),
+        unknown=f"Kueue may take its pods one by one into LocalQueue {_DEFAULT_QUEUE} of the namespace.",
+    )
 
 
 def _local_name(namespace: str, name: str) -> QueueName:

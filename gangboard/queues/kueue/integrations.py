@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+POD_GROUP_LABEL = "kueue.x-k8s.io/pod-group-name"
+"""Label of pods that name the group with which they are admitted."""
 MANAGED = frozenset(
     {
         ("batch", "Job"),
         ("jobset.x-k8s.io", "JobSet"),
         ("trainer.kubeflow.org", "TrainJob"),
         ("leaderworkerset.x-k8s.io", "LeaderWorkerSet"),
+        ("", "Pod"),
         ("apps", "StatefulSet"),
         ("apps", "Deployment"),
         ("workload.codeflare.dev", "AppWrapper"),
