@@ -55,10 +55,10 @@ def read_term(term: WirePodTerm, selector: WireLabelSelector, namespace: str) ->
     operator is omitted and makes the term inexact as well. Source: getNamespacesFromPodAffinityTerm and
     AffinityTerm.Matches in kube-scheduler's framework.
     """
-    entries = _requirements(selector)
+    entries = read_selector(selector)
     known = tuple(entry for entry in entries if entry.operator in _OPERATORS)
     by_labels = term.namespace_selector
-    namespace_labels = _requirements(by_labels) if by_labels is not None else ()
+    namespace_labels = read_selector(by_labels) if by_labels is not None else ()
     namespaces = frozenset(term.namespaces or ((namespace,) if by_labels is None else ()))
     name = f"{','.join(sorted(namespaces))}/{_texts(entries)}"
     if by_labels is not None:
@@ -103,14 +103,14 @@ def read_counted_pods(selector: WireLabelSelector | None, namespace: str) -> Pod
     (countPodsMatchSelector in plugins/podtopologyspread/common.go, 1.35 to 1.37). The constraint then excludes only
     nodes without the label. An unknown operator makes the term inexact.
     """
-    entries = _requirements(selector) if selector is not None else ()
+    entries = read_selector(selector) if selector is not None else ()
     entries = entries or (_MATCHES_NO_POD,)
     name = f"spread {namespace}/{_texts(entries)}"
     is_exact = all(entry.operator in _OPERATORS for entry in entries)
     return PodTerm(name, frozenset({namespace}), entries, is_exact, is_count=True)
 
 
-def _requirements(selector: WireLabelSelector) -> tuple[Requirement, ...]:
+def read_selector(selector: WireLabelSelector) -> tuple[Requirement, ...]:
     """Return the requirements of a selector in canonical order."""
     labels = (selector.match_labels or {}).items()
     entries = (

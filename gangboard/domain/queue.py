@@ -126,12 +126,16 @@ class QueueEntry:
     """Priority in the queue, highest first."""
     priority_class: str = ""
     """PriorityClass, if the entry has no value. `priority` has no meaning then."""
+    priority_source: str = ""
+    """Kind and name of the class that gave `priority`, such as `WorkloadPriorityClass research`, or empty."""
     in_line_since: datetime | None = None
     """Time that orders entries of the same priority, oldest first."""
     admitted_at: datetime | None = None
     """None if it is not admitted, or the time is unknown."""
     cluster: str = ""
     """Other cluster in which its system runs it, or empty."""
+    offered_clusters: tuple[str, ...] = ()
+    """Other clusters to which its system offers it, until a cluster of them admits it."""
     has_quota: bool = False
     """Its quota is reserved, whether it is admitted yet or not."""
     admitted_by: str = ""

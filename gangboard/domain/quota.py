@@ -10,7 +10,8 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from gangboard.domain.objects import Meta
-from gangboard.domain.pod_constraints import Taint
+from gangboard.domain.pod_constraints import Taint, Toleration
+from gangboard.domain.queue_policy import QueuePolicy
 
 
 class QueueName(NamedTuple):
@@ -72,6 +73,17 @@ class QuotaTerm(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
+class FairShare:
+    """Share of a queue in the quota that several queues lend each other. The queue with the lowest share goes first."""
+
+    share: int | None
+    """Borrowed part of the lendable quota in thousandths, divided by the weight. 0 without borrowing.
+
+    None: the weight is 0 and the queue borrows, so it goes last."""
+    weight: Decimal = Decimal(1)
+
+
+@dataclass(frozen=True, slots=True)
 class Quota:
     """Quota and usage of a queue for one resource in one flavor, in base units."""
 
@@ -120,6 +132,10 @@ class Queue:
     """The alias with the least usage goes first, before priority and age. Entries do not show this order."""
     terms: tuple[QuotaTerm, ...] = ()
     """Numbers that its system has for the queue as a whole, such as a weight."""
+    policy: QueuePolicy | None = None
+    """None if the settings are unknown, as for queues of a scheduler."""
+    share: FairShare | None = None
+    """None if its system does not divide quota by shares, or has not reported a share."""
 
     @property
     def name(self) -> QueueName:
@@ -137,6 +153,8 @@ class Flavor:
     node_taints: tuple[Taint, ...] = ()
     topology: str = ""
     """Name of the topology (rack, block) for the placement of its pods, or empty."""
+    tolerations: tuple[Toleration, ...] = ()
+    """Tolerations that its system adds to the pods."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,6 +77,12 @@ class QueueTraits:
     """Prefix of the condition's reasons if it deactivated the entry."""
     run_cluster_field: str = ""
     """Field of an entry with the cluster that runs its owner, for evidence."""
+    offered_clusters_field: str = ""
+    """Field of an entry with the clusters that it is offered to, for evidence."""
+    failed_node: str = ""
+    """Sentence about what follows while one assigned node has failed and is not replaced."""
+    failed_nodes: str = ""
+    """Sentence about what follows if several assigned nodes have failed."""
 
 
 NO_QUEUE_TRAITS = QueueTraits()

@@ -13,6 +13,7 @@ from gangboard.domain.queue import QueueCode, QueueMessage
 from gangboard.domain.queue_status import QueueStanding, QueueStatus
 from gangboard.domain.quota import Queue, QueueLevel, QueueState
 from gangboard.domain.text import is_or_are, label, names, out_of
+from gangboard.domain.traits import NO_QUEUE_TRAITS
 from gangboard.domain.verdict import Evidence
 from gangboard.facts.attempts import latest
 from gangboard.facts.gang import Gang
@@ -296,6 +297,8 @@ def message_evidence(gang: Gang, state: QueueStatus) -> tuple[Evidence, ...]:
             continue
         evidence.append(Evidence(message.label, message.text, entry.meta.ref))
         evidence += _closed_evidence(gang, message)
+        field = gang.admission.get(entry.meta.ref.group, NO_QUEUE_TRAITS).offered_clusters_field
+        evidence += (Evidence(field, name, entry.meta.ref) for name in entry.offered_clusters)
         preemptor = gang.preemptors.get(message.taker)
         if preemptor is not None:
             name = preemptor_text(gang, message)

@@ -256,9 +256,12 @@ def queue_traits() -> Mapping[str, QueueTraits]:
 
 @cache
 def run_cluster_fields() -> frozenset[str]:
-    """Return the evidence labels whose values are clusters in which an admission system runs owners."""
+    """Return the evidence labels whose values are clusters that run owners, or to which owners are offered."""
     return frozenset(
-        traits.run_cluster_field for traits in queue_traits().values() if traits.run_cluster_field
+        field
+        for traits in queue_traits().values()
+        for field in (traits.run_cluster_field, traits.offered_clusters_field)
+        if field
     )
 
 

@@ -171,7 +171,9 @@ def _without_use(queue: Queue) -> Queue:
         replace(quota, used=_NONE, reserved=_NONE, borrowed=_NONE) for quota in queue.quotas
     )
     meta = replace(queue.meta, resource_version="")
-    return replace(queue, meta=meta, quotas=quotas, pending=None, reserving=None, admitted=None)
+    return replace(
+        queue, meta=meta, quotas=quotas, pending=None, reserving=None, admitted=None, share=None
+    )
 
 
 def _verdict_fields(queue: Queue) -> tuple[object, ...]:

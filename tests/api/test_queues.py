@@ -8,7 +8,7 @@ import jsonschema  # type: ignore[import-untyped]  # no stubs are installed
 import pytest
 
 from gangboard.domain.queue import QueueCode, QueueMessage
-from gangboard.domain.quota import FlavorAmount, Quota, QuotaTerm
+from gangboard.domain.quota import FairShare, FlavorAmount, Quota, QuotaTerm
 from gangboard.store.models import Cluster, ResourceState
 from tests.api.conftest import NOT_FOUND, World
 from tests.domain_objects import a_queue, an_alias, shared_quota
@@ -84,6 +84,43 @@ def test_a_queue_has_its_numbers(get_api: GetApi, queues: str) -> None:
     assert second["amounts"] == [{"flavor": None, "resource": GPU, "amount": "3"}]
     (lost,) = result["lost_aliases"]
     assert (lost["namespace"], lost["name"], lost["target"]) == ("team-a", "lost-lq", "nowhere")
+
+
+def test_fair_shares_name_only_visible_queues(get_api: GetApi, world: World) -> None:
+    east = Cluster.objects.get(name="east")
+    ResourceState.objects.filter(resource__contains="kueue").delete()
+    serve(east)
+    mine = waits("mine")
+    store(
+        east,
+        a_queue("gpu", cohort="all", share=FairShare(340)),
+        a_queue("secret", cohort="all", share=FairShare(120)),
+        an_alias("gpu-lq", to="gpu"),
+        an_alias("secret-lq", to="secret", namespace="team-b", uid="uid-b"),
+        mine,
+        waits("theirs", "team-b", queue="secret-lq"),
+    )
+    gang = gang_of(east, mine).pk
+    for path in ("queues/", f"gangs/{gang}/"):
+        shares = {}
+        for persona in ("admin", "reader"):
+            result = answer(get_api, persona, path)
+            (row, *_) = result["results"] if "results" in result else result["queue_waits"]
+            shares[persona] = row["fair_share"]
+        assert shares["admin"] == {
+            "kind": "ClusterQueue", "name": "gpu", "share": 340, "weight": "1", "shared": [],
+            "before": [{"kind": "ClusterQueue", "name": "secret", "share": 120, "weight": "1"}],
+            "before_hidden": 0,
+            "message": "The fair share of gpu is 340. secret (120) goes first, because its share is lower.",
+        }  # fmt: skip
+        assert shares["reader"] == {
+            **shares["admin"], "before": [], "before_hidden": 1,
+            "message": "The fair share of gpu is 340. 1 queue goes first, because its share is lower.",
+        }  # fmt: skip
+
+
+def test_a_queue_without_a_share_has_none(get_api: GetApi, queues: str) -> None:
+    assert answer(get_api, "admin", "queues/")["results"][0]["fair_share"] is None
 
 
 def test_queues_are_paged_and_filtered(get_api: GetApi, queues: str) -> None:

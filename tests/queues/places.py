@@ -20,7 +20,7 @@ from gangboard.owners.jobset import JobSet
 from gangboard.placement.usage import Usage
 from gangboard.polling.watch_history import SuspendHistory
 from gangboard.queues.kueue import Kueue
-from gangboard.queues.kueue.queues import FLAVORS
+from gangboard.queues.kueue.flavors import FLAVORS
 from tests import situations
 from tests.controlplane.client import Client, Json, wait
 from tests.controlplane.conditions import status_of
@@ -190,7 +190,7 @@ class Place(situations.Place):
         facts = assemble(
             owner,
             [*jobs, *pods, *entries],
-            queues=self._queues(),
+            queues=self.queues(),
             suspensions=history.of(uids) if history is not None else {},
             now=(self.judged_at or datetime.now(UTC)) + self.later,
             queue_visibility="served",
@@ -200,7 +200,7 @@ class Place(situations.Place):
         )
         return assess(facts)
 
-    def _queues(self) -> QueueTree:
+    def queues(self) -> QueueTree:
         """Return its queues, with the flavors of the cluster."""
         result = QueueTree(obj for kind in QUEUES for obj in self.read(kind, KUEUE))
         for obj in self.read(FLAVORS, KUEUE):

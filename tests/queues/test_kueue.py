@@ -245,9 +245,24 @@ def test_clusters_and_failed_nodes() -> None:
         "admissionChecks": [{"name": "dispatch", "state": "Pending"}],
         "nominatedClusterNames": ["worker1", "worker2"],
     }
-    message = entry({"status": offered}).message
+    waiting = entry({"status": offered})
+    assert waiting.offered_clusters == ("worker1", "worker2")
+    message = waiting.message
     assert message is not None
-    assert message.cause.endswith("offered to worker1 and worker2")
+    assert message.cause.endswith("offered to cluster worker1 and cluster worker2")
+
+
+@pytest.mark.parametrize(
+    ("count", "done", "used"), [(3, 0, 6), (3, 1, 4), (3, 3, 0), (3, 9, 0), (2, 1, 6), (None, 1, 4)]
+)
+def test_finished_pods_use_no_quota(count: int | None, done: int, used: int) -> None:
+    """3 pods; `count` of them were admitted (None: all), with 6 cpus."""
+    usage = {"name": "w", "flavors": {"cpu": "f"}, "resourceUsage": {"cpu": "6"}, "count": count}
+    status: Json = {"admission": {"clusterQueue": "q", "podSetAssignments": [usage]}}
+    if done:
+        status["reclaimablePods"] = [{"name": "w", "count": done}]
+    read = entry({"spec": {"podSets": [{"name": "w", "count": 3}]}, "status": status})
+    assert read.holds == (FlavorAmount("f", "cpu", Decimal(used)),)
 
 
 # Sources of node labels

@@ -7,6 +7,7 @@ import pytest
 
 from gangboard.domain.pod_constraints import Taint
 from gangboard.domain.quota import (
+    FairShare,
     Flavor,
     Queue,
     QueueCheck,
@@ -226,3 +227,27 @@ def test_no_verdict_needs_any_of_them(kind: str) -> None:
     assert RESOURCES[kind].versions == ("v1beta2", "v1beta1")
     if kind != "Workload":
         assert built(kind, {"spec": None, "status": None}).meta.ref.name == "it"
+
+
+@pytest.mark.parametrize("kind", ["ClusterQueue", "Cohort"])
+@pytest.mark.parametrize(
+    ("spec", "share", "expected"),
+    [
+        ({}, 340, FairShare(340, Decimal(1))),
+        ({"fairSharing": {"weight": "2500m"}}, 0, FairShare(0, Decimal("2.5"))),
+        # Weight 0 while it borrows (fair_sharing.go).
+        ({"fairSharing": {"weight": "0"}}, 9223372036854775807, FairShare(None, Decimal(0))),
+    ],
+)
+def test_the_share_is_read_if_kueue_reports_it(
+    kind: str, spec: Json, share: int, expected: FairShare
+) -> None:
+    status = {"fairSharing": {"weightedShare": share}}
+    assert built(kind, {"spec": spec, "status": status}).share == expected
+    # Without fair sharing in its configuration Kueue removes the status and keeps the spec.
+    assert built(kind, {"spec": spec, "status": {}}).share is None
+
+
+def test_a_local_queue_has_no_share() -> None:
+    status = {"fairSharing": {"weightedShare": 0}}
+    assert built("LocalQueue", {"spec": {}, "status": status}).share is None

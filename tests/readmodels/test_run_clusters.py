@@ -35,12 +35,12 @@ def worker() -> Cluster:
     return make_cluster("worker1")
 
 
-def links(viewer: Viewer, gang: Gang) -> list[TextSegment]:
+def links(viewer: Viewer, gang: Gang, message: str = MESSAGE) -> list[TextSegment]:
     """Return the segments of the sentence that lead somewhere; each is a link on the page."""
     detail = gang_detail(viewer=viewer, gang_id=gang.pk, now=NOW)
     assert detail is not None
-    segments = detail.named.segments(MESSAGE)
-    assert "".join(segment.text for segment in segments) == MESSAGE
+    segments = detail.named.segments(message)
+    assert "".join(segment.text for segment in segments) == message
     results = [segment for segment in segments if segment.gang_id or segment.board_of]
     page = render_to_string(
         "gang/pieces.html", {"segments": segments, "cluster": gang.cluster.name}
@@ -77,3 +77,13 @@ def test_a_hidden_cluster_has_no_link(mirror: Gang, worker: Cluster) -> None:
     make_gang(worker, "remote", kind="JobSet")
     viewer = Viewer(3, "ada", (Scope(mirror.cluster_id, "", "viewer"),))
     assert links(viewer, mirror) == []
+
+
+def test_clusters_to_which_a_gang_is_offered_are_links(owner: Viewer, worker: Cluster) -> None:
+    message = "It waits; offered to cluster worker1 and cluster worker2."
+    evidence = tuple(
+        Evidence("status.nominatedClusterNames", name) for name in ("worker1", "worker2")
+    )
+    finding = make_finding(message=message, evidence=evidence)
+    offered = make_gang(make_cluster("manager"), "remote", kind="JobSet", detail=Detail((finding,)))
+    assert links(owner, offered, message) == [TextSegment("cluster worker1", board_of="worker1")]

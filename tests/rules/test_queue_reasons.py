@@ -344,3 +344,13 @@ def _grown(message: QueueMessage | None, more: int = 2) -> Gang:
     first = an_entry(job, "slice-1", admitted=True, has_quota=True)
     larger = an_entry(job, "slice-2", replaces="slice-1", message=message)
     return facts_of(job, *running, *gated, first, larger)
+
+
+def test_clusters_to_which_an_entry_is_offered_are_evidence() -> None:
+    message = QueueMessage(QueueCode.ADMISSION_CHECK, "offered to cluster worker1")
+    entry = an_entry(QUEUED, message=message, offered_clusters=("worker1", "worker2"))
+    finding = require_gang_finding("admission-check", facts_of(QUEUED, entry))
+    offered = [
+        item.value for item in finding.evidence if item.label == "status.nominatedClusterNames"
+    ]
+    assert offered == ["worker1", "worker2"]

@@ -16,6 +16,7 @@ from django.utils import timezone
 from gangboard.domain.event import Event
 from gangboard.domain.health import Health
 from gangboard.domain.objects import Condition, Meta, ObjectRef
+from gangboard.domain.quota import FairShare
 from gangboard.domain.verdict import Evidence, FitReason
 from gangboard.store import authentication, group_roles, people
 from gangboard.store.feed import FeedType, add_action_event, add_span_events, number_events
@@ -39,7 +40,7 @@ from gangboard.store.models import (
 )
 from gangboard.store.objects import pack
 from gangboard.store.secrets import seal
-from tests.domain_objects import a_jobset, a_node, a_queue, an_alias, an_entry
+from tests.domain_objects import a_jobset, a_node, a_queue, an_alias, an_entry, shared_quota
 from tests.factories import (
     make_cluster,
     make_finding,
@@ -55,7 +56,7 @@ from tests.factories import (
 from tests.readmodels.room import make_capacity, make_fit, make_node, make_shape
 from tests.recorded_actions import make_action, make_audit
 from tests.stored_jobsets import make_hold, make_jobset
-from tests.stored_queues import serve, store
+from tests.stored_queues import serve, store, waits
 from tests.web.acting import make_acting_cluster
 
 CANARY = re.compile(r"zq[abn]-[a-z]+", re.IGNORECASE)
@@ -103,7 +104,16 @@ def _shared_cluster(now: datetime) -> Cluster:
     make_resource(cluster, "nodes")
     serve(cluster)
     # A LocalQueue of each tenant leads to it, so both read its name.
-    store(cluster, a_queue("both", cohort=f"{NOBODY}-cohort"), a_queue(f"{NOBODY}-otherqueue"))
+    cohort = f"{NOBODY}-cohort"
+    store(
+        cluster,
+        a_queue("both", cohort=cohort, share=FairShare(340)),
+        # It goes before `both`.
+        a_queue(f"{NOBODY}-otherqueue", cohort=cohort, share=FairShare(120)),
+        shared_quota(cohort, share=FairShare(230)),
+        an_alias(f"{NOBODY}-lq", to=f"{NOBODY}-otherqueue", namespace=f"{NOBODY}-ns"),
+        waits(f"{NOBODY}-waiting", f"{NOBODY}-ns", queue=f"{NOBODY}-lq"),
+    )
     _node(cluster, f"{NOBODY}-node")
     requested = {"cpu": "8", f"example.com/{NOBODY}-asked": "8"}
     make_capacity(

@@ -9,7 +9,7 @@ from decimal import Decimal
 import pytest
 
 from gangboard.domain.queue import QueueCode, QueueMessage
-from gangboard.domain.quota import FlavorAmount, QueueState, Quota, QuotaTerm
+from gangboard.domain.quota import FairShare, FlavorAmount, QueueState, Quota, QuotaTerm
 from gangboard.store.models import Cluster, ResourceState
 from tests.domain_objects import a_queue, an_alias, shared_quota
 from tests.personas import Person
@@ -159,6 +159,34 @@ def test_a_gang_shows_the_queue_ahead_and_the_quota_holders(owner: Person, queue
 @pytest.mark.parametrize("path", ["/queues/", "/queues/eu-train/gpu/"])
 def test_cluster_text_is_escaped(owner: Person, queued: str, path: str) -> None:
     assert HOSTILE not in owner.client.get(path).content.decode()
+
+
+def test_fair_shares_are_on_the_pages_of_queues_and_gangs(
+    owner: Person, reader: Person, world: World
+) -> None:
+    serve(world.cluster)
+    mine = waits("mine", "research")
+    store(
+        world.cluster,
+        a_queue("gpu", cohort="all", share=FairShare(340, Decimal(2))),
+        a_queue("render", cohort="all", share=FairShare(120)),
+        shared_quota("all", share=FairShare(55)),
+        an_alias("gpu-lq", to="gpu", namespace="research"),
+        an_alias("render-lq", to="render", namespace="vision", uid="uid-b"),
+        mine,
+        waits("theirs", "vision", queue="render-lq"),
+    )
+    gang = gang_of(world.cluster, mine).pk
+    sentence = "The fair share of gpu is 340, weight 2. {} goes first, because its share is lower."
+    assert "fair share 340, weight 2" in text_of(owner, "/queues/")
+    page = text_of(owner, "/queues/eu-train/gpu/")
+    assert "fair share 340, weight 2 · Cohort all: 55" in page
+    assert sentence.format("render (120)") in page
+    assert sentence.format("render (120)") in text_of(owner, f"/gangs/{gang}/")
+    for path in ("/queues/eu-train/gpu/", f"/gangs/{gang}/"):
+        page = text_of(reader, path)
+        assert sentence.format("1 queue") in page
+        assert "render" not in page
 
 
 def test_the_page_is_offered_where_queues_are_served(owner: Person, world: World) -> None:

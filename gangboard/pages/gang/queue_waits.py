@@ -13,6 +13,7 @@ from gangboard.domain.quota import FlavorAmount, Queue, QueueLevel, QueueState
 from gangboard.domain.resources import decimal_text
 from gangboard.plugins import registry
 from gangboard.readmodels.declarations import shown, shown_property
+from gangboard.readmodels.fair_shares import FairShareRow, fair_share_row
 from gangboard.readmodels.formatting import amount_text, printable, quantity_text
 from gangboard.readmodels.freshness import Freshness
 from gangboard.readmodels.queue_lines import QueuesOfCluster, amount_of, read_queues
@@ -125,6 +126,9 @@ class QueueWait(HasQueueState):
     ahead_more: int = shown("More ahead")
     lacks: tuple[LackRow, ...] = shown("Lacks", "Quota that must become free, if known.")
     order: tuple[str, ...] = shown("Order")
+    fair_share: FairShareRow | None = shown(
+        "Fair share", "Of the queue. Null: its system does not divide quota by shares."
+    )
     stale: bool = shown("Stale")
     cluster: str
     face: Face
@@ -201,6 +205,9 @@ class _WaitBuilder:
             shared_name=self._shared_name(),
             lacks=tuple(map(self._lack, entry.message.lacks)) if entry.message else (),
             order=order_sentences(self.queue, ()),
+            fair_share=fair_share_row(
+                self.queues, self.queue, viewer=self.viewer, cluster_id=self.cluster.cluster_id
+            ),
             stale=False,
         )
 

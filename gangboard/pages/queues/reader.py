@@ -23,6 +23,7 @@ from gangboard.pages.queues.rows import (
 )
 from gangboard.plugins import registry
 from gangboard.readmodels.cluster_visibility import unobserved_sentence
+from gangboard.readmodels.fair_shares import fair_share_row
 from gangboard.readmodels.formatting import printable
 from gangboard.readmodels.freshness import Freshness, Level
 from gangboard.readmodels.queue_lines import read_queues
@@ -197,6 +198,7 @@ class QueueReader:
             namespaces_hidden=len(users) - len(visible.namespaces),
             reached_by=self._reached_by(visible),
             terms=term_rows(queue.terms),
+            fair_share=fair_share_row(visible.queues, queue, viewer=self._viewer, cluster_id=id_),
             tells_places=tells_places(queue),
             order=order_sentences(queue, visible.aliases),
             aliases=tuple(map(_alias_row, visible.aliases)),

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from gangboard.diagnosis.scheduler_queues import queue_system, queue_words
 from gangboard.pages.queues.quotas import QuotaRow, TermRow
 from gangboard.readmodels.declarations import shown, shown_property
+from gangboard.readmodels.fair_shares import FairShareRow
 from gangboard.readmodels.queue_places import PlaceRow
 from gangboard.readmodels.state_labels import Face
 from gangboard.readmodels.visible_queues import QUEUE_STATES, HasQueueState
@@ -117,6 +118,9 @@ class QueueRow(HasQueueState):
         empty_is_null=True,
     )
     terms: tuple[TermRow, ...] = shown("Terms", "What its system keeps for the queue as a whole.")
+    fair_share: FairShareRow | None = shown(
+        "Fair share", "Null: its system does not divide quota by shares, or has not reported one."
+    )
     stale: bool = shown(
         "Stale",
         "Its cluster has not answered for 30 seconds, or queues cannot be read there.",

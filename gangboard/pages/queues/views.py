@@ -66,7 +66,7 @@ class QueuesPage(ListPage[QueuePage, QueueFilters]):
 
 def _line_content(row: QueueRow) -> tuple[object, ...]:
     """Return the content of the panel of the line."""
-    return row.line, row.more, row.order, row.in_line, row.kept_out, row.unknown
+    return row.line, row.more, row.order, row.fair_share, row.in_line, row.kept_out, row.unknown
 
 
 def _alias_content(row: QueueRow) -> tuple[object, ...]:

@@ -6,8 +6,9 @@ the owner by `spec.active` of the Workload (jobset-kueue.md §3.5).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
+from gangboard.domain.forecast import AdmissionState, Forecast, PodSet
 from gangboard.domain.owner import Owner
 from gangboard.domain.traits import QueueTraits, QueueWording
 from gangboard.facts.gang import Gang
@@ -15,7 +16,10 @@ from gangboard.plugins.lever import Lever
 from gangboard.plugins.queue_system import QueueSystem
 from gangboard.queues.kueue.activation import WorkloadActive
 from gangboard.queues.kueue.admission_checks import CHECKS
-from gangboard.queues.kueue.queues import FLAVORS, QUEUE_RESOURCES
+from gangboard.queues.kueue.flavors import FLAVORS
+from gangboard.queues.kueue.forecast import forecast
+from gangboard.queues.kueue.integrations import POD_GROUP_LABEL
+from gangboard.queues.kueue.queues import QUEUE_RESOURCES
 from gangboard.queues.kueue.workloads import WORKLOADS
 
 
@@ -24,7 +28,7 @@ class Kueue(QueueSystem):
 
     label = "Kueue"
     owner_label = "kueue.x-k8s.io/queue-name"
-    pod_group_label = "kueue.x-k8s.io/pod-group-name"
+    pod_group_label = POD_GROUP_LABEL
     resources = (WORKLOADS, *QUEUE_RESOURCES, FLAVORS, CHECKS)
     traits = QueueTraits(
         manager="kueue",
@@ -33,6 +37,10 @@ class Kueue(QueueSystem):
         eviction="Evicted",
         deactivation="Deactivated",
         run_cluster_field="status.clusterName",
+        offered_clusters_field="status.nominatedClusterNames",
+        # v0.19.2: relocate.md §6. A gate of later releases replaces several nodes.
+        failed_node="It evicts the whole gang if it finds none, or if a second node of the gang fails meanwhile.",
+        failed_nodes="It replaces only one node (v0.19), so it is about to evict the whole gang.",
     )
     words = QueueWording(
         nominal="nominal quota",
@@ -57,6 +65,12 @@ class Kueue(QueueSystem):
             f"If Kueue is installed here later, it suspends {owner} until queue {queue} has admitted it: "
             "its pods are lost then."
         )
+
+    def forecast(
+        self, owner: Owner, pod_sets: Sequence[PodSet], state: AdmissionState
+    ) -> Forecast | None:
+        """Return the decision of Kueue about a new owner, or None if it would not manage it."""
+        return forecast(owner, pod_sets, state)
 
     def job_reactions(self, gang: Gang) -> tuple[str, ...]:
         """Return the consequences for the quota of the Job."""

@@ -1,4 +1,4 @@
-"""LocalQueue, ClusterQueue, Cohort and ResourceFlavor of Kueue: quotas, their usage, and stopped queues.
+"""LocalQueue, ClusterQueue and Cohort of Kueue: quotas, their usage, and stopped queues.
 
 A namespace reaches a ClusterQueue through a LocalQueue. The ClusterQueue has the quotas. A Cohort shares quotas between
 its ClusterQueues, and need not exist as an object. Fields are those of v1beta2; v1beta1 has other names for three.
@@ -13,17 +13,27 @@ from decimal import Decimal
 
 from gangboard.decode.problems import raise_for_faults
 from gangboard.decode.quantities import Quantity, ResourceListReader
+from gangboard.decode.selectors import WireLabelSelector
 from gangboard.decode.wire import Int32, Wire, WireCondition, WireMeta, pick_condition, read_meta
 from gangboard.domain.api_resource import Resource
 from gangboard.domain.objects import Condition
-from gangboard.domain.pod_constraints import Taint
-from gangboard.domain.quota import Flavor, Queue, QueueLevel, QueueName, QueueState, Quota
+from gangboard.domain.quota import (
+    FairShare,
+    Queue,
+    QueueLevel,
+    QueueName,
+    QueueState,
+    Quota,
+)
 from gangboard.domain.text import names, shorten
+from gangboard.queues.kueue.policy import WireChecks, WireFungibility, WirePreemption, read_policy
 
 GROUP = "kueue.x-k8s.io"
 VERSIONS = ("v1beta2", "v1beta1")
 _LOCAL, _CLUSTER, _COHORT = "LocalQueue", "ClusterQueue", "Cohort"
-_NOTHING = Decimal(0)
+_NOTHING, _DEFAULT_WEIGHT = Decimal(0), Decimal(1)
+_NO_WEIGHT = 2**63 - 1
+"""Share of a queue that borrows and has the weight 0 (fair_sharing.go)."""
 
 # Conditions `Active` of v0.19.2 (pkg/cache/scheduler/clusterqueue.go).
 _MISSING_REFERENCE = re.compile(
@@ -58,6 +68,14 @@ class _WireAdmissionScope(Wire):
     admission_mode: str | None = None
 
 
+class _WireVariants(Wire):
+    """`spec.concurrentAdmissionPolicy`. Only its existence matters."""
+
+
+class _WireFairSharing(Wire):
+    weight: Quantity | None = None
+
+
 class _WireSpec(Wire):
     """`spec` of a LocalQueue, ClusterQueue or Cohort."""
 
@@ -70,6 +88,14 @@ class _WireSpec(Wire):
     stop_policy: str | None = None
     queueing_strategy: str | None = None
     admission_scope: _WireAdmissionScope | None = None
+    namespace_selector: WireLabelSelector | None = None
+    admission_checks: list[str] | None = None
+    """In v1beta1, beside the strategy."""
+    admission_checks_strategy: WireChecks | None = None
+    preemption: WirePreemption | None = None
+    flavor_fungibility: WireFungibility | None = None
+    concurrent_admission_policy: _WireVariants | None = None
+    fair_sharing: _WireFairSharing | None = None
 
 
 class _WireUsage(Wire):
@@ -87,6 +113,10 @@ class _WireEffectiveQuotas(Wire):
     resource_groups: list[_WireResourceGroup] | None = None
 
 
+class _WireShare(Wire):
+    weighted_share: int | None = None
+
+
 class _WireStatus(Wire):
     conditions: list[WireCondition] | None = None
     effective_quotas: _WireEffectiveQuotas | None = None
@@ -96,6 +126,7 @@ class _WireStatus(Wire):
     flavor_usage: list[_WireFlavorUsage] | None = None
     """`flavorsUsage` of a LocalQueue in v1beta1."""
     flavors_reservation: list[_WireFlavorUsage] | None = None
+    fair_sharing: _WireShare | None = None
     pending_workloads: Int32 | None = None
     reserving_workloads: Int32 | None = None
     admitted_workloads: Int32 | None = None
@@ -117,7 +148,16 @@ def _build_local(wire: WireQueue, version: str) -> Queue:
 def _build_cluster(wire: WireQueue, version: str) -> Queue:
     spec = wire.spec or _WireSpec()
     cohort = spec.cohort_name or spec.cohort
-    return _build(wire, version, _CLUSTER, QueueLevel.QUEUE, _COHORT, cohort)
+    queue = _build(wire, version, _CLUSTER, QueueLevel.QUEUE, _COHORT, cohort)
+    policy = read_policy(
+        spec.namespace_selector,
+        spec.admission_checks_strategy,
+        spec.admission_checks,
+        spec.preemption,
+        spec.flavor_fungibility,
+        is_by_variant=spec.concurrent_admission_policy is not None,
+    )
+    return replace(queue, policy=policy)
 
 
 def _build_cohort(wire: WireQueue, version: str) -> Queue:
@@ -151,8 +191,28 @@ def _build(
         advice=advice,
         is_strict=spec.queueing_strategy == "StrictFIFO",
         is_by_usage=scope.admission_mode == "UsageBasedAdmissionFairSharing",
+        # Kueue writes no share of a LocalQueue, although the field exists (localqueue_controller.go).
+        share=None
+        if kind == _LOCAL
+        else _read_share(spec.fair_sharing, status.fair_sharing, amounts),
     )
     return raise_for_faults(queue, amounts.faults)
+
+
+def _read_share(
+    settings: _WireFairSharing | None, reported: _WireShare | None, amounts: ResourceListReader
+) -> FairShare | None:
+    """Return the share of a ClusterQueue or Cohort. None: Kueue reports none, because fair sharing is off.
+
+    Kueue removes `status.fairSharing` if its configuration has no fair sharing (clusterqueue_controller.go).
+    """
+    if reported is None or reported.weighted_share is None:
+        return None
+    weight = amounts.read("weight", "fairSharing", (settings or _WireFairSharing()).weight)
+    share = reported.weighted_share
+    return FairShare(
+        share if share < _NO_WEIGHT else None, _DEFAULT_WEIGHT if weight is None else weight
+    )
 
 
 def _state(
@@ -246,43 +306,4 @@ QUEUE_RESOURCES = (
     _resource("localqueues", _LOCAL, _build_local),
     _resource("clusterqueues", _CLUSTER, _build_cluster),
     _resource("cohorts", _COHORT, _build_cohort),
-)
-
-
-# Flavors
-
-
-class _WireTaint(Wire):
-    key: str = ""
-    effect: str = ""
-    value: str | None = None
-
-
-class _WireResourceFlavorSpec(Wire):
-    node_labels: dict[str, str | None] | None = None
-    node_taints: list[_WireTaint] | None = None
-    topology_name: str | None = None
-
-
-class WireResourceFlavor(Wire):
-    """The fields of a ResourceFlavor that gangboard reads."""
-
-    metadata: WireMeta
-    spec: _WireResourceFlavorSpec | None = None
-
-
-def _build_flavor(wire: WireResourceFlavor, version: str) -> Flavor:
-    spec = wire.spec or _WireResourceFlavorSpec()
-    return Flavor(
-        meta=read_meta(wire.metadata, GROUP, "ResourceFlavor", version),
-        node_labels={key: value or "" for key, value in (spec.node_labels or {}).items()},
-        node_taints=tuple(
-            Taint(taint.key, taint.effect, taint.value or "") for taint in spec.node_taints or ()
-        ),
-        topology=spec.topology_name or "",
-    )
-
-
-FLAVORS = Resource(
-    GROUP, "resourceflavors", "ResourceFlavor", VERSIONS, WireResourceFlavor, Flavor, _build_flavor
 )

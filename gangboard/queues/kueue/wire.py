@@ -1,4 +1,7 @@
-"""Wire structs of Workloads of Kueue, for v1beta1 and v1beta2. Their fields are the same in both."""
+"""Wire structs of Workloads of Kueue, for v1beta1 and v1beta2.
+
+Only the fields for the priority class differ.
+"""
 
 from __future__ import annotations
 
@@ -51,12 +54,24 @@ class WireFailedNode(Wire):
     name: str | None = None
 
 
+class WirePriorityClass(Wire):
+    """`spec.priorityClassRef`."""
+
+    kind: str | None = None
+    name: str | None = None
+
+
 class WireWorkloadSpec(Wire):
     """`spec` of a Workload."""
 
     queue_name: str | None = None
     active: bool | None = None
     priority: Int32 | None = None
+    priority_class_ref: WirePriorityClass | None = None
+    priority_class_name: str | None = None
+    """In v1beta1."""
+    priority_class_source: str | None = None
+    """In v1beta1."""
     pod_sets: list[WirePodSet] | None = None
 
 

@@ -1,7 +1,6 @@
 """Workloads of Kueue (v0.14 to v0.19) as entries of a queue.
 
-Kueue creates a Workload for each owner. It serves v1beta2 since v0.15. The fields that gangboard reads are the same in
-v1beta1 and v1beta2.
+Kueue creates a Workload for each owner. It serves v1beta2 since v0.15.
 """
 
 from __future__ import annotations
@@ -58,6 +57,8 @@ from gangboard.queues.kueue.wire import (
 NO_NODE = "WorkloadWaitForScheduling"
 """Underlying cause of an eviction: the pods got no node in time."""
 _WORKLOAD = "Workload"
+WORKLOAD_CLASS, POD_CLASS = "WorkloadPriorityClass", "PriorityClass"
+"""Kinds of the classes that give priorities."""
 _REQUEUED_AT_END = (PODS_LATE, "AdmissionCheck")
 
 
@@ -84,13 +85,15 @@ def _build(wire: WireWorkload, version: str) -> QueueEntry:
         owner_uid="" if is_variant or group_pods else _owner_uid(wire.metadata, meta),
         admitted_at=_admitted_at(conditions),
         cluster=read_text(status.cluster_name),
+        offered_clusters=tuple(map(read_text, status.nominated_cluster_names or ())),
         given_up=over,
         message=_message(conditions, status, meta.ref.namespace, over) if active else None,
         priority=spec.priority or 0,
+        priority_source=_priority_source(spec),
         in_line_since=_queued_since(conditions, meta),
         has_quota=is_true(conditions, "QuotaReserved"),
         admitted_by=admission.cluster_queue or "",
-        holds=_sum_by_flavor(_held_amounts(admission, amounts)),
+        holds=_sum_by_flavor(_held_amounts(spec, status, amounts)),
         asks=_sum_by_flavor(_requested_amounts(status, amounts)),
         assigned=tuple(_assigned_nodes(admission)),
         label_sources=label_sources(
@@ -137,6 +140,15 @@ def _is_variant(metadata: WireWorkloadMeta) -> bool:
     )
 
 
+def _priority_source(spec: WireWorkloadSpec) -> str:
+    if spec.priority_class_ref is not None:
+        kind, name = spec.priority_class_ref.kind, spec.priority_class_ref.name
+    else:
+        of_kueue = (spec.priority_class_source or "").startswith(GROUP)
+        kind, name = WORKLOAD_CLASS if of_kueue else POD_CLASS, spec.priority_class_name
+    return f"{kind} {name}" if kind and name else ""
+
+
 def _queued_since(conditions: tuple[Condition, ...], meta: Meta) -> datetime | None:
     """Return the time by which Kueue sorts Workloads of one priority (pkg/workload, Ordering).
 
@@ -149,11 +161,19 @@ def _queued_since(conditions: tuple[Condition, ...], meta: Meta) -> datetime | N
     return meta.created_at
 
 
-def _held_amounts(admission: WireAdmission, amounts: ResourceListReader) -> Iterator[FlavorAmount]:
-    for assignment in admission.pod_set_assignments or ():
-        flavors = assignment.flavors or {}
+def _held_amounts(
+    spec: WireWorkloadSpec, status: WireWorkloadStatus, amounts: ResourceListReader
+) -> Iterator[FlavorAmount]:
+    """Yield the used quota. Finished pods give their part back (totalRequestsFromAdmission)."""
+    done = {pod_set.name: pod_set.count or 0 for pod_set in status.reclaimable_pods or ()}
+    counts = {pod_set.name: pod_set.count or 0 for pod_set in spec.pod_sets or ()}
+    for assignment in (status.admission or WireAdmission()).pod_set_assignments or ():
+        flavors, count = assignment.flavors or {}, counts.get(assignment.name, 0)
+        admitted = count if assignment.count is None else assignment.count
+        left = min(admitted, max(0, count - done.get(assignment.name, 0)))
         for resource, amount in amounts.each("assigned usage", assignment.resource_usage):
-            yield FlavorAmount(flavors.get(resource, ""), resource, amount)
+            used = amount * left / admitted if left < admitted and done else amount
+            yield FlavorAmount(flavors.get(resource, ""), resource, used)
 
 
 def _assigned_nodes(admission: WireAdmission) -> Iterator[AssignedNodes]:
@@ -212,7 +232,8 @@ def _message(
     if over is not None:
         return not_requeued_message(over, conditions)
     message = message_of(conditions, _checks(status), _requeueing(status), namespace)
-    offered = names(map(read_text, status.nominated_cluster_names or ()))
+    # The page links `cluster NAME` to that cluster.
+    offered = names(f"cluster {read_text(name)}" for name in status.nominated_cluster_names or ())
     if message is None or message.code is not QueueCode.ADMISSION_CHECK or not offered:
         return message
     return replace(message, cause=f"{message.cause}; offered to {offered}")

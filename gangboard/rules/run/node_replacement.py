@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.text import names
+from gangboard.domain.traits import NO_QUEUE_TRAITS
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.findings import unit_finding
 from gangboard.facts.queue_sentences import system
@@ -12,16 +13,20 @@ from gangboard.plugins.rule import UnitRule
 
 
 def find(unit: Unit) -> Finding | None:
-    """Return a finding while an admitted entry has failed nodes."""
+    """Return a finding while an admitted entry has failed nodes. It says when the whole gang will be evicted."""
     entries = [entry for entry in unit.gang.entries if entry.is_in_use and entry.failed_nodes]
     nodes = dict.fromkeys(node for entry in entries for node in entry.failed_nodes)
     if not nodes:
         return None
-    noun = "Node" if len(nodes) == 1 else "Nodes"
+    traits = unit.gang.admission.get(entries[0].meta.ref.group, NO_QUEUE_TRAITS)
+    is_single = len(nodes) == 1
+    noun, goal = ("Node", "a replacement") if is_single else ("Nodes", "replacements")
+    consequence = traits.failed_node if is_single else traits.failed_nodes
+    search = f"{noun} {names(nodes)} failed, and {system(unit.gang)} is looking for {goal}."
     return unit_finding(
         RULE,
         unit,
-        f"{noun} {names(nodes)} failed, and {system(unit.gang)} is looking for {'a replacement' if len(nodes) == 1 else 'replacements'}.",
+        " ".join(filter(None, (search, consequence))),
         evidence=tuple(
             Evidence("failed nodes", names(entry.failed_nodes), entry.meta.ref) for entry in entries
         ),
