@@ -7,7 +7,7 @@ the concurrency policy decides about the next run.
 
 from __future__ import annotations
 
-from gangboard.decode.owner_meta import WireActionMeta, WireOwnerMeta
+from gangboard.decode.owner_meta import WireOwnerMeta
 from gangboard.decode.wire import Int32, Wire, read_text
 from gangboard.domain.action import Verb
 from gangboard.domain.owner import Owner
@@ -28,7 +28,7 @@ class _WireCronJobSpec(Wire):
 class WireCronJob(Wire):
     """The fields of a CronJob that gangboard reads."""
 
-    metadata: WireActionMeta
+    metadata: WireOwnerMeta
     spec: _WireCronJobSpec | None = None
 
 

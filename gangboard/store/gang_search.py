@@ -18,8 +18,10 @@ from gangboard.store.models import Cluster, Gang, GangSearch
 
 LABEL = "label:"
 """Prefix of a search term for a label: `label:team` or `label:team=nlp`."""
-_COLUMNS = ("gang_id", "cluster_id", "names", "said", "sentence")
+_COLUMNS = ("gang_id", "cluster_id", "names", "labels", "submitter", "said", "sentence")
 _PLACE = ("namespace", "kind", "queue")
+_FACTS = ("id", "cluster_id", "name", "labels", "submitter", *_PLACE)
+"""Columns of a gang that stay true after its deletion."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,24 +71,29 @@ def save_search(gangs: Sequence[Mapping[str, Any]]) -> None:
 def index_deleted_gangs(gang_uids: Collection[str], *, cluster_id: int) -> None:
     """Index deleted gangs by their own name and place only, because their pods and sentence are outdated."""
     rows = Gang.objects.filter(cluster_id=cluster_id, uid__in=gang_uids)
-    deleted = rows.values("id", "cluster_id", "name", *_PLACE)
-    values = [
-        (gang["id"], gang["cluster_id"], _join_lines((gang["name"], _place_text(gang))), "", "")
-        for gang in deleted
-    ]
+    values = [(*_facts(gang, ()), "", "") for gang in rows.values(*_FACTS)]
     upsert_rows(GangSearch._meta.db_table, _COLUMNS, ("gang_id",), values)
 
 
-def _row(gang: Mapping[str, Any]) -> tuple[str, int, str, str, str]:
+def _row(gang: Mapping[str, Any]) -> tuple[str | int, ...]:
     detail = bytes(gang["detail"])
-    detail_names = _decoder.decode(detail) if detail else _Names()
-    names = dict.fromkeys(name for name in (gang["name"], *detail_names) if name)
+    return (
+        *_facts(gang, _decoder.decode(detail) if detail else ()),
+        _join_lines((gang["title"], gang["code"])),
+        _join_lines((gang["message"],)),
+    )
+
+
+def _facts(gang: Mapping[str, Any], members: Iterable[str]) -> tuple[str | int, ...]:
+    """Return the columns before the verdict. `members`: names of its Jobs, pods, groups and nodes."""
+    names = dict.fromkeys(name for name in (gang["name"], *members) if name)
+    labels = [f"{key}={value}" for key, value in gang["labels"].items()]
     return (
         gang["id"],
         gang["cluster_id"],
         _join_lines((*names, _place_text(gang))),
-        _join_lines((gang["title"], gang["code"])),
-        _join_lines((gang["message"],)),
+        _join_lines(labels) if labels else "",
+        gang["submitter"].lower(),
     )
 
 
@@ -121,7 +128,8 @@ def matches_words(terms: Iterable[str], viewer: Viewer, silent: Collection[int])
         has_cluster_name = Q(cluster__in=Cluster.objects.filter(name__contains=term))
         in_verdict = Q(said__contains=term)
         in_verdict |= Q(sentence__contains=term) & viewer.whole_cluster_filter()
-        condition &= Q(names__contains=term) | has_cluster_name | (in_verdict & has_verdict)
+        in_facts = Q(names__contains=term) | Q(labels__contains=term) | Q(submitter__contains=term)
+        condition &= in_facts | has_cluster_name | (in_verdict & has_verdict)
     gangs = Q(pk__in=GangSearch.objects.filter(condition).values("pk")) if condition else Q()
     return gangs & labels
 
@@ -143,9 +151,18 @@ def has_label(key: str, value: str | None = None) -> Q:
     # PostgreSQL rejects NUL, and labels have none.
     if "\x00" in key or "\x00" in (value or ""):
         return Q(pk__in=[])
-    if value is None:
-        return Q(labels__has_key=key)
-    return Q(Exact(_LabelValue(key, "labels"), value))
+    # The narrow index rows come first. They ignore case, so the labels themselves decide.
+    line = f"\n{key}=" if value is None else f"\n{key}={value}\n"
+    candidates = GangSearch.objects.filter(labels__contains=line.lower())
+    exact = Q(labels__has_key=key) if value is None else Q(Exact(_LabelValue(key, "labels"), value))
+    return Q(pk__in=candidates.values("pk")) & exact
+
+
+def has_submitter(names: Collection[str]) -> Q:
+    """Return the condition on gangs that one of these people or programs submitted. Case is ignored."""
+    # PostgreSQL rejects NUL, and no submitter has one.
+    lowered = {name.lower() for name in names if name and "\x00" not in name}
+    return Q(pk__in=GangSearch.objects.filter(submitter__in=lowered).values("pk"))
 
 
 def has_name(name: str) -> Q:

@@ -13,6 +13,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from gangboard.domain.health import Health
+from gangboard.domain.owner import LONGEST_SUBMITTER
 from gangboard.pages.core.api.entity_tags import tagged
 from gangboard.pages.core.api.fields import problems
 from gangboard.pages.core.api.paging import cursor_errors, list_response, read_list_query
@@ -90,6 +91,17 @@ class GangQuery(PageQuery):
         max_length=1000,
         help_text="Labels that the owner must all have: `team=nlp` or only `team`; separated by commas.",
     )
+    submitter = serializers.CharField(
+        required=False,
+        max_length=LONGEST_SUBMITTER,
+        help_text="The person or program that created the owner. Case is ignored.",
+    )
+    mine = serializers.BooleanField(
+        default=False,
+        help_text="Gangs that the caller submitted. The submitter is the user name or mail address of the account, "
+        "the part of these before the `@`, the name from a trusted proxy, or a name that the caller declared on the "
+        "Account page.",
+    )
     blocked_for = DurationField(
         required=False,
         help_text="Gangs that have been blocked for at least this long, such as `10m`.",
@@ -107,7 +119,7 @@ class GangQuery(PageQuery):
         required=False,
         max_length=200,
         help_text="Words that must all occur in the names of the gang, its namespace, kind, queue, "
-        "cluster, Jobs, pods, groups and nodes, or in its reason; in its sentence only in clusters "
+        "cluster, submitter, labels, Jobs, pods, groups and nodes, or in its reason; in its sentence only in clusters "
         "that the caller may see as a whole.",
     )
     gone = serializers.BooleanField(

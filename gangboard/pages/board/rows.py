@@ -29,6 +29,7 @@ CSV_COLUMNS = (
     *("members_known", "members.desired", "members.quorum", "members.created", "members.scheduled"),
     *("members.ready", "members.succeeded", "members.failed", "members.held"),
     *("accelerators", "queue", "priority", "restarts", "created_at"),
+    *("submitter", "submitter_source", "labels"),
     *("observed_at", "stale", "gone_at"),
 )
 """Attributes of a GangRow in the CSV file. The last part of a name is the heading."""
