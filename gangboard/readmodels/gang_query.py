@@ -15,7 +15,7 @@ from django.db.models.functions import Coalesce
 
 from gangboard.domain.health import Health
 from gangboard.readmodels.cursors import CLUSTER_NAME, SortKey
-from gangboard.readmodels.filters import search_words
+from gangboard.readmodels.filters import Label, search_words
 from gangboard.readmodels.state_labels import NOT_OBSERVED
 from gangboard.store.access import Viewer
 from gangboard.store.gang_search import has_label, has_submitter, matches_words
@@ -60,8 +60,8 @@ class GangFilters:
     code: str = ""
     name: str = ""
     """The exact name of the gang."""
-    labels: tuple[tuple[str, str | None], ...] = ()
-    """(key, value) of required labels. None: any value."""
+    labels: tuple[Label, ...] = ()
+    """Labels that the owner must all have."""
     submitter: str = ""
     """The person or program that created the gang. Case is ignored."""
     mine: bool = False

@@ -38,6 +38,7 @@ SOON = 20_000
 
 NO_PAGE = {
     "metrics",
+    "account-names",
     "board-columns",
     "board-views",
     "board-view-remove",

@@ -27,6 +27,7 @@ from gangboard.pages.core.api.parameters import (
 from gangboard.pages.core.api.views import ReadView
 from gangboard.pages.core.serializers import list_serializer_of, serializer_of
 from gangboard.readmodels.cluster_visibility import UnobservedCluster, unread_clusters
+from gangboard.readmodels.filters import label_text, read_labels
 from gangboard.readmodels.freshness import read_freshness
 from gangboard.readmodels.gangs import ORDERINGS, GangFilters, GangRow, list_gangs
 
@@ -39,13 +40,12 @@ class LabelsField(serializers.CharField):
 
     def to_internal_value(self, data: Any) -> Any:
         """Return (key, value) pairs, the value None where only a key is given. Raises ValidationError."""
-        pairs = []
-        for text in super().to_internal_value(data).split(","):
-            key, equals, value = text.strip().partition("=")
-            if not key:
+        labels = read_labels(super().to_internal_value(data))
+        for label in labels:
+            if not label[0]:
+                text = label_text(label)
                 raise ValidationError(f"“{text}” is not a label: write KEY=VALUE or KEY.")
-            pairs.append((key, value if equals else None))
-        return tuple(pairs)
+        return labels
 
 
 class DurationField(serializers.CharField):

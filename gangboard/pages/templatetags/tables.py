@@ -63,6 +63,8 @@ def cells(context: Any, columns: Iterable[Column], row: Any) -> SafeString:
 
 def _cell(context: Any, column: Column, row: Any) -> str:
     value = getattr(row, column.value) if column.value else None
+    if column.item:
+        value = value.get(column.item) if value else None
     css = f"{column.css} given" if column.choice and value else column.css
     inside = _inside(context, column, row, value)
     if column.is_row_header:
