@@ -180,14 +180,14 @@ def _conditions(filters: GangFilters, viewer: Viewer, silent: Sequence[int]) -> 
     if filters.api_group is not None:
         condition &= Q(api_group=filters.api_group)
     for key, text in filters.labels:
-        condition &= has_label(key, text)
+        condition &= has_label(key, text, gone=filters.gone)
     if filters.submitter:
-        condition &= has_submitter([filters.submitter])
+        condition &= has_submitter([filters.submitter], gone=filters.gone)
     if filters.mine:
-        condition &= has_submitter(names_of(viewer.user_id))
+        condition &= has_submitter(names_of(viewer.user_id), gone=filters.gone)
     if filters.health:
         condition &= Q(shown_health__in=filters.health)
     if filters.hides_finished:
         # Compare the stored health, so that finished gangs of a silent cluster stay hidden.
         condition &= ~Q(health=Health.SUCCEEDED.value)
-    return condition & matches_words(search_words(filters.q), viewer, silent)
+    return condition & matches_words(search_words(filters.q), viewer, silent, gone=filters.gone)

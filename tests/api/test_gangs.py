@@ -102,6 +102,7 @@ def test_a_gang_has_exactly_the_keys_of_the_contract(get_api: GetApi, world: Wor
         "priority": None,
         "labels": {},
         "submitter": None,
+        "submitter_source": None,
         "created_at": "2026-11-01T08:29:00Z",
         "since": "2026-11-01T08:30:00Z",
         "since_first_seen": False,

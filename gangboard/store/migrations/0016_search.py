@@ -16,14 +16,15 @@ def _name_sources(apps: Any, _: Any) -> None:
 def _index_labels(apps: Any, _: Any) -> None:
     """Fill the search index from the stored gangs, so that no cluster has to be listed for it."""
     search = apps.get_model("store", "GangSearch")
-    rows = search.objects.select_related("gang").only("gang__labels", "gang__submitter")
+    rows = search.objects.select_related("gang").only("gang__labels", "gang__submitter", "gang__gone_at")
     last = ""
     while batch := list(rows.filter(pk__gt=last).order_by("pk")[:500]):
         for row in batch:
             lines = [f"{key}={value}" for key, value in row.gang.labels.items()]
             row.labels = "\n".join(["", *lines, ""]).lower() if lines else ""
             row.submitter = row.gang.submitter.lower()
-        search.objects.bulk_update(batch, ["labels", "submitter"])
+            row.gone = row.gang.gone_at is not None
+        search.objects.bulk_update(batch, ["labels", "submitter", "gone"])
         last = batch[-1].pk
 
 
@@ -40,7 +41,14 @@ class Migration(migrations.Migration):
         migrations.AddField(
             "gangsearch",
             "submitter",
-            models.CharField(db_default="", db_index=True, default="", max_length=128),
+            models.CharField(db_default="", default="", max_length=128),
+        ),
+        migrations.AddField(
+            "gangsearch", "gone", models.BooleanField(db_default=False, default=False)
+        ),
+        migrations.AddIndex("gang", models.Index(fields=["name"], name="gangs_by_name")),
+        migrations.AddIndex(
+            "gangsearch", models.Index(fields=["gone", "submitter"], name="search_by_submitter")
         ),
         migrations.CreateModel(
             "SubmitterNames",

@@ -98,6 +98,7 @@ class Gang(models.Model):
                 ),
                 name="board_counts",
             ),
+            models.Index(fields=("name",), name="gangs_by_name"),
             models.Index(fields=("cluster", "namespace")),
             models.Index(fields=("cluster", "changed_version")),
             models.Index(fields=("cluster", "recheck_at")),
@@ -126,8 +127,15 @@ class GangSearch(models.Model):
     and their nodes. The last line has namespace, kind and queue."""
     labels = models.TextField(default="", db_default="")
     """Labels of its owner, one `key=value` per line."""
-    submitter = models.CharField(max_length=128, default="", db_default="", db_index=True)
+    submitter = models.CharField(max_length=128, default="", db_default="")
+    gone = models.BooleanField(default=False, db_default=False)
+    """Whether the gang was deleted. Such rows soon outnumber the others."""
     said = models.TextField()
     """Title and code of the verdict."""
     sentence = models.TextField()
     """The sentence, which contains names that not every viewer may see."""
+
+    class Meta:
+        """An index that separates existing from deleted gangs, and finds those of one submitter."""
+
+        indexes = [models.Index(fields=("gone", "submitter"), name="search_by_submitter")]
