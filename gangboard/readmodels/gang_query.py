@@ -180,7 +180,7 @@ def _conditions(filters: GangFilters, viewer: Viewer, silent: Sequence[int]) -> 
     if filters.api_group is not None:
         condition &= Q(api_group=filters.api_group)
     for key, text in filters.labels:
-        condition &= has_label(key, text, gone=filters.gone)
+        condition &= has_label(key, text)
     if filters.submitter:
         condition &= has_submitter([filters.submitter], gone=filters.gone)
     if filters.mine:

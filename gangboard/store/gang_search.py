@@ -125,7 +125,7 @@ def matches_words(
     for term in terms:
         if term.startswith(LABEL):
             key, _, value = term.removeprefix(LABEL).partition("=")
-            labels &= has_label(key, value if "=" in term else None, gone=gone)
+            labels &= has_label(key, value if "=" in term else None)
         else:
             plain.append(term.lower())
     for term in plain:
@@ -155,15 +155,14 @@ def _indexed(condition: Q, *, gone: bool) -> Q:
     return Q(pk__in=GangSearch.objects.filter(condition, gone=gone).values("pk"))
 
 
-def has_label(key: str, value: str | None = None, *, gone: bool) -> Q:
-    """Return the condition on existing or deleted gangs with a label, and with a value if one is given."""
+def has_label(key: str, value: str | None = None) -> Q:
+    """Return the condition on gangs with a label, and with a value if one is given."""
     # PostgreSQL rejects NUL, and labels have none.
     if "\x00" in key or "\x00" in (value or ""):
         return Q(pk__in=[])
-    # The narrow index rows come first. They ignore case, so the labels themselves decide.
-    line = f"\n{key}=" if value is None else f"\n{key}={value}\n"
-    exact = Q(labels__has_key=key) if value is None else Q(Exact(_LabelValue(key, "labels"), value))
-    return _indexed(Q(labels__contains=line.lower()), gone=gone) & exact
+    if value is None:
+        return Q(labels__has_key=key)
+    return Q(Exact(_LabelValue(key, "labels"), value))
 
 
 def has_submitter(names: Collection[str], *, gone: bool) -> Q:

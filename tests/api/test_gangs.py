@@ -37,6 +37,7 @@ GANG_KEYS = [
     "priority",
     "labels",
     "submitter",
+    "submitter_source",
     "created_at",
     "since",
     "since_first_seen",
