@@ -86,7 +86,10 @@ def test_a_label_is_a_column_for_who_chose_it(owner: Person, reader: Person) -> 
     page = owner.client.get("/?group_by=namespace").content.decode()
     assert re.findall(r'<th scope="col" class="column-label">([^<]*)<', page) == ["team", "app"]
     row = page.partition(">of-ada</a>")[2].partition("</tr>")[0]
-    assert re.findall(r'<td class="column-label">([^<]*)</td>', row) == ["nlp", "&lt;b&gt;"]
+    assert re.findall(r'<td class="column-label given" data-label="(\w+)">([^<]*)</td>', row) == [
+        ("team", "nlp"),
+        ("app", "&lt;b&gt;"),
+    ]
     # A title spans all columns that are not optional, so its row is as wide as the others.
     heading = re.search(r'class="heading"><th colspan="(\d+)".*?</tr>', page)
     assert heading
@@ -101,7 +104,7 @@ def test_a_label_is_a_column_for_who_chose_it(owner: Person, reader: Person) -> 
 def test_the_waiting_request_prints_the_columns_in_its_address(owner: Person) -> None:
     address = "/live/board/?columns=label:team"
     answer = owner.client.get(address, headers={"HX-Request": "true"}).content.decode()
-    assert '<td class="column-label">nlp</td>' in answer
+    assert '<td class="column-label given" data-label="team">nlp</td>' in answer
 
 
 def test_the_installation_offers_labels_as_columns(owner: Person, settings: object) -> None:
