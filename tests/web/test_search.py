@@ -272,6 +272,8 @@ class TestLabelsAndSubmitters:
         assert owner.client.get("/search/", {"q": text})["Location"] == address
         page = _search(owner, text)
         assert 'class="match"' in _group(page, "gangs")
+        # What Enter opens stands first.
+        assert page.index('id="hits-gangs"') > page.index(f'href="{address.replace("&", "&amp;")}"')
 
     def test_submitters_are_counted(self, owner: Person) -> None:
         hits = _group(_search(owner, "ada@"), "submitters")

@@ -74,7 +74,10 @@ def search_everything(
             all_href=board_href({"q": text, "gone": "1"}),
         ),
     )
-    return SearchResults(tuple(group for group in groups if group.hits))
+    # Gangs that match by a label or submitter only stand below that label or submitter.
+    return SearchResults(
+        tuple(sorted(filter(lambda group: group.hits, groups), key=lambda group: group.is_implied))
+    )
 
 
 def _gang_groups(search: _Search, found: GangHits) -> Iterable[HitGroup]:

@@ -49,6 +49,11 @@ class HitGroup:
     all_href: str = ""
     """Page with all hits, if there are more. Empty if no page has them."""
 
+    @property
+    def is_implied(self) -> bool:
+        """Whether other groups have the matches of all its hits."""
+        return all(hit.is_implied for hit in self.hits)
+
 
 @dataclass(frozen=True, slots=True)
 class SearchResults:
