@@ -123,7 +123,7 @@ def select_gangs(*, viewer: Viewer, filters: GangFilters, silent: Sequence[int])
     """Return the gangs that the filters leave and the viewer may see, unordered.
 
     The rows are annotated with `shown_health`, `shown_severity`, `shown_code`, `made_at`, and `shown_priority`
-    (0 if `priority_unknown` is 1). The filter `mine` costs 3 queries for the names of the viewer.
+    (0 if `priority_unknown` is 1). The filter `mine` costs 1 query for the names of the viewer.
     """
     # The last state of a deleted gang stays known when its cluster becomes silent.
     silent = () if filters.gone else silent

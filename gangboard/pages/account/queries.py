@@ -17,7 +17,7 @@ from gangboard.store.submitters import names_of
 
 
 def read_account(*, viewer: Viewer) -> AccountRow:
-    """Return the name, roles and rights of the viewer (at most 5 queries)."""
+    """Return the name, roles and rights of the viewer (at most 3 queries)."""
     ids = {scope.cluster_id for scope in viewer.scopes if scope.cluster_id is not None}
     names = dict(Cluster.objects.filter(pk__in=ids).values_list("pk", "name")) if ids else {}
     roles = tuple(

@@ -68,9 +68,8 @@ class BoardChoices:
         return " ".join(f"without-{name}" for name in hidden if not label_key_of(name))
 
 
-def read_choices(viewer: Viewer, query: QueryDict) -> BoardChoices:
-    """Return the preferences of the viewer (4 or 5 queries). Columns in the address come first."""
-    keys = read_shown_columns(viewer, query)
+def read_choices(viewer: Viewer, query: QueryDict, keys: tuple[str, ...]) -> BoardChoices:
+    """Return the preferences of the viewer, who sees the optional columns `keys` (2 queries)."""
     pairs = read_board_address(query).pairs
     current = urlencode(pairs)
     return BoardChoices(

@@ -146,7 +146,7 @@ class BoardPage(ListPage[Board, GangFilters]):
 
     def context(self, frame: Frame, paginated: Paginated[Board]) -> dict[str, object]:
         """Return the filters, the headings, and the choices of the person."""
-        choices = read_choices(frame.viewer, self.request.GET)
+        choices = read_choices(frame.viewer, self.request.GET, self.columns or ())
         most = MOST_AT_ONCE if frame.viewer.operates_somewhere else 0
         context = _context(paginated.page, self.address, columns_with(self.columns or ()))
         return {**context, "choices": choices, "most_at_once": most}

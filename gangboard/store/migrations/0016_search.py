@@ -58,7 +58,7 @@ class Migration(migrations.Migration):
                     models.OneToOneField(
                         on_delete=django.db.models.deletion.CASCADE,
                         primary_key=True,
-                        related_name="+",
+                        related_name="submitter_names",
                         serialize=False,
                         to=settings.AUTH_USER_MODEL,
                     ),

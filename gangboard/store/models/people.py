@@ -165,7 +165,10 @@ class SubmitterNames(models.Model):
     """Names in clusters that a person declared as their own, for the filter `mine`."""
 
     user = models.OneToOneField(
-        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, primary_key=True, related_name="+"
+        settings.AUTH_USER_MODEL,
+        on_delete=models.CASCADE,
+        primary_key=True,
+        related_name="submitter_names",
     )
     names = models.JSONField(default=list)
     """[name, …] as typed."""
