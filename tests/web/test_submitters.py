@@ -9,6 +9,7 @@ import re
 import pytest
 from django.contrib.auth.models import User
 from django.utils import timezone
+from pytest_django import Settings
 
 from gangboard.store.models import BoardColumns, Identity
 from gangboard.store.models.people import PROXY
@@ -107,8 +108,8 @@ def test_the_waiting_request_prints_the_columns_in_its_address(owner: Person) ->
     assert '<td class="column-label given" data-label="team">nlp</td>' in answer
 
 
-def test_the_installation_offers_labels_as_columns(owner: Person, settings: object) -> None:
-    settings.LABEL_COLUMNS = ("team",)  # type: ignore[attr-defined]
+def test_the_installation_offers_labels_as_columns(owner: Person, settings: Settings) -> None:
+    settings.LABEL_COLUMNS = ("team",)
     page = owner.client.get("/").content.decode()
     assert '<input type="checkbox" name="column" value="label:team"> Label team' in page
 
@@ -126,7 +127,8 @@ def test_the_submitter_is_a_column(owner: Person) -> None:
 
 def test_the_file_has_labels_and_submitters(owner: Person) -> None:
     sent = owner.client.post("/export.csv?label=example.com/app")
-    (row,) = csv.DictReader(io.StringIO(b"".join(sent.streaming_content).decode()))  # type: ignore[attr-defined]
+    lines = b"".join(sent.streaming_content).decode()  # type: ignore[attr-defined]
+    (row,) = csv.DictReader(io.StringIO(lines))
     found = (row["submitter"], row["submitter_source"], row["labels"])
     assert found == ("Ada", "label", "team=nlp,example.com/app=<b>")
 
