@@ -277,6 +277,11 @@ CLAIM = re.compile(r"[!-~]{1,200}")
 """Name of a claim of an identity provider."""
 SCOPES = re.compile(r"[!-~]+([ ,]+[!-~]+)*")
 """Names separated by blanks or commas."""
+LABEL_KEY = re.compile(
+    r"([a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?"
+)
+"""Key of a Kubernetes label or annotation."""
+LABEL_KEYS = re.compile(rf"{LABEL_KEY.pattern}(,\s*{LABEL_KEY.pattern})*")
 HEADER = re.compile(r"[A-Za-z][A-Za-z0-9-]{0,99}")
 """Name of an HTTP header. An underscore would make it ambiguous."""
 

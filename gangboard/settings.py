@@ -209,6 +209,31 @@ REPAIR_INTERVAL = env.read_number(
 HISTORY_DAYS = env.read_number(
     "GANGBOARD_HISTORY_DAYS", 90, "days for which past verdicts are kept", least=1, most=3650
 )
+SUBMITTER_LABEL = env.read_text(
+    "GANGBOARD_SUBMITTER_LABEL",
+    "",
+    "label of owners whose value is the person who submitted them",
+    form=env.LABEL_KEY,
+    wanted="the key of a label, such as example.com/submitter",
+)
+SUBMITTER_ANNOTATION = env.read_text(
+    "GANGBOARD_SUBMITTER_ANNOTATION",
+    "",
+    "annotation of owners whose value is the person who submitted them",
+    form=env.LABEL_KEY,
+    wanted="the key of an annotation, such as example.com/submitter",
+)
+LABEL_COLUMNS = tuple(
+    env.read_text(
+        "GANGBOARD_LABEL_COLUMNS",
+        "",
+        "labels of owners that the Board offers as columns",
+        form=env.LABEL_KEYS,
+        wanted="keys of labels such as team, separated by commas",
+    )
+    .replace(",", " ")
+    .split()
+)
 NOTIFY_NETWORKS = env.read_networks(
     "GANGBOARD_NOTIFY_NETWORKS",
     "networks (CIDR) that are not public and to which messages may be sent all the same, such as 10.0.0.0/8",

@@ -25,8 +25,8 @@ _LARGEST: int = 2**31 - 1
 
 @cache
 def decoder_fingerprint(resource: Resource) -> int:
-    """Return a number above 0 that changes with the source of the decoder and with `Resource.reads`."""
-    digest = hashlib.sha256(repr(resource.reads).encode())
+    """Return a number above 0 that changes with the source of the decoder, `Resource.reads` and `Resource.submitter`."""
+    digest = hashlib.sha256(repr((resource.reads, resource.submitter)).encode())
     for name in decoder_modules(resource):
         digest.update(_source(name))
     number = int.from_bytes(digest.digest()[:4], "big")

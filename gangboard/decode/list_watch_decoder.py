@@ -271,7 +271,7 @@ def build_model(
             raise DecodeError(f"it has not the fields of {resource.versions[0]}")
         model = resource.build(wire, version)
         if isinstance(model, Owner):
-            model = with_labels(model, metadata)
+            model = with_labels(model, metadata, resource.submitter)
         return model, None
     except BAD_DATA as error:
         lost = not isinstance(error, PartlyDecoded)

@@ -152,6 +152,15 @@ def read_meta(metadata: WireMeta, group: str, kind: str, version: str) -> Meta:
         deleting_since=read_time(metadata.deletion_timestamp),
         controller=_read_controller(controller) if controller else None,
         owner_uids=tuple(reference.uid for reference in references),
-        # The structs of kinds that actions change have the attribute `annotations`.
-        annotated=getattr(metadata, "annotations", None) is not None,
+        annotated=_has_annotations(metadata),
+    )
+
+
+def _has_annotations(metadata: WireMeta) -> bool:
+    """Return whether the object has annotations. The structs of kinds that actions change have the attribute."""
+    annotations = getattr(metadata, "annotations", None)
+    return (
+        bytes(annotations) != b"null"
+        if isinstance(annotations, msgspec.Raw)
+        else annotations is not None
     )

@@ -15,6 +15,14 @@ class DecodeError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
+class SubmitterMarks:
+    """Keys of the label and the annotation that name the submitter of an owner. Empty for none."""
+
+    label: str = ""
+    annotation: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Resource:
     """Resource to list and watch, and how its objects become domain values."""
 
@@ -36,6 +44,8 @@ class Resource:
     reads: tuple[object, ...] = ()
     """Labels and annotations that `build` reads for plugins. A change invalidates stored rows
     (`decode.fingerprints`)."""
+    submitter: SubmitterMarks = SubmitterMarks()
+    """For owners. A change invalidates stored rows, as that of `reads`."""
     fields: tuple[str, ...] = ()
     """JSON paths such as `spec.podSets.name`. Every object has at least one of them, and in a list every item.
 

@@ -18,6 +18,21 @@ No cluster has as many pods, and the database can add up this number for thousan
 int32 fields can be 4,600 times as much."""
 
 
+LONGEST_SUBMITTER = 128
+"""Characters of a stored submitter, as many as the API server allows for a field manager."""
+
+
+class SubmitterSource(StrEnum):
+    """Origin of the name of a submitter."""
+
+    LABEL = "label"
+    """The label that `GANGBOARD_SUBMITTER_LABEL` names. Users can write any value."""
+    ANNOTATION = "annotation"
+    """The annotation that `GANGBOARD_SUBMITTER_ANNOTATION` names. Users can write any value."""
+    MANAGER = "field-manager"
+    """The field manager that created the owner: a program such as `kubectl-create`."""
+
+
 class Outcome(StrEnum):
     """Outcome of a finished owner."""
 
@@ -261,7 +276,8 @@ class Owner:
     labels: tuple[tuple[str, str], ...] = ()
     """(key, value) ordered by key."""
     submitter: str = ""
-    """Field manager that created it, such as `kubectl-create`. Empty if managedFields do not show it."""
+    """Person or program that created it, by `submitter_source`. Empty if unknown. Text from the cluster."""
+    submitter_source: SubmitterSource | None = None
     detail: dict[str, str] = field(default_factory=dict)
     """Fields that only its kind uses, by names of that kind."""
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from gangboard.decode.owner_meta import WireActionMeta, WireOwnerMeta
+from gangboard.decode.owner_meta import WireOwnerMeta
 from gangboard.decode.wire import Int32, Wire, read_text
 from gangboard.domain.action import Verb
 from gangboard.domain.forecast import CreationContext, Manifest, ManifestFault
@@ -45,7 +45,7 @@ class _WireCronJobSpec(Wire):
 class WireCronJob(Wire):
     """The fields of a CronJob that gangboard reads."""
 
-    metadata: WireActionMeta
+    metadata: WireOwnerMeta
     spec: _WireCronJobSpec | None = None
 
 

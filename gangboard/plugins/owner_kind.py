@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from gangboard.decode.annotations import WireActionAnnotations
 from gangboard.decode.jobs import read_managed_by
 from gangboard.decode.key_fields import key_fields
 from gangboard.decode.managed_fields import last_writer
-from gangboard.decode.owner_meta import WireOwnerMeta, first_label
+from gangboard.decode.owner_meta import WireOwnerMeta, decode_annotations, first_label
 from gangboard.decode.wire import read_meta, read_time
 from gangboard.domain.action import Verb
 from gangboard.domain.api_resource import Resource
@@ -211,7 +212,7 @@ class OwnerKind:
     def read_control(self, wire: Any, managed_by: str | None = None) -> dict[str, Any]:
         """Return the fields of an Owner about its control: queue, manager, last writer and action.
 
-        `managed_by` is the value of `managed_by_field`. Needs `decode.owner_meta.WireActionMeta`.
+        `managed_by` is the value of `managed_by_field`. Raises ValueError for annotations that are no text.
         """
         metadata = wire.metadata
         writer, set_at = last_writer(metadata.managed_fields, f"/{'/'.join(self.suspend_field)}")
@@ -220,7 +221,7 @@ class OwnerKind:
             "managed_by": read_managed_by(managed_by, self.own_managers),
             "suspend_set_by": writer,
             "suspend_set_at": read_time(set_at),
-            "last_action": metadata.annotations.last_action if metadata.annotations else "",
+            "last_action": decode_annotations(metadata, WireActionAnnotations).last_action,
         }
 
     def read_queue(self, metadata: WireOwnerMeta) -> str:

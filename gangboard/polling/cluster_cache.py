@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
+
+from django.conf import settings
 
 from gangboard.decode.admission_policies import BINDING, POLICY
 from gangboard.decode.events import event_resource
 from gangboard.decode.holds import HOLD
 from gangboard.decode.nodes import NODE
 from gangboard.diagnosis.ownership_graph import OwnershipGraph
-from gangboard.domain.api_resource import Resource
+from gangboard.domain.api_resource import Resource, SubmitterMarks
 from gangboard.domain.autoscaling import NodeClaim, ProvisioningRequest
 from gangboard.domain.event import Event
 from gangboard.domain.group import Group
@@ -57,7 +59,14 @@ def resources() -> tuple[Resource, ...]:
     """Return all resources that are listed and watched: shared ones, and those of the registries."""
     events = event_resource(registry.event_reasons())
     everywhere = (registry.pods(), NODE, events, HOLD, POLICY, BINDING, *AUTOSCALING, *CLAIMS)
-    return (*everywhere, *registry.resources())
+    return tuple(map(_with_submitter_marks, (*everywhere, *registry.resources())))
+
+
+def _with_submitter_marks(resource: Resource) -> Resource:
+    if resource.model is not Owner:
+        return resource
+    marks = SubmitterMarks(settings.SUBMITTER_LABEL, settings.SUBMITTER_ANNOTATION)
+    return replace(resource, submitter=marks)
 
 
 @dataclass(slots=True)

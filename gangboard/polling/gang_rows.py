@@ -83,6 +83,7 @@ def gang_row(
         "priority_value": verdict.priority_value,
         "labels": dict(owner.labels),
         "submitter": owner.submitter,
+        "submitter_source": owner.submitter_source or "",
         "restarts": verdict.restarts,
         "max_restarts": verdict.max_restarts,
         "created_at": meta.created_at,

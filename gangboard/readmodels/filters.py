@@ -52,6 +52,22 @@ def all_words_in(query: str, texts: Iterable[str]) -> bool:
     return all(any(term.lower() in text for text in lowered) for term in search_words(query))
 
 
+Label = tuple[str, str | None]
+"""Key and value of a required label. None: any value."""
+
+
+def read_labels(text: str) -> tuple[Label, ...]:
+    """Return the labels in a text such as `team=nlp,app`. A label without a key has an empty key."""
+    pairs = (part.strip().partition("=") for part in text.split(","))
+    return tuple((key, value if equals else None) for key, equals, value in pairs)
+
+
+def label_text(label: Label) -> str:
+    """Return a label as `read_labels` reads it: `team=nlp` or `app`."""
+    key, value = label
+    return key if value is None else f"{key}={value}"
+
+
 def all_equal(columns: Mapping[str, str]) -> Q:
     """Return the condition that each column has its value. An empty value is no condition."""
     return Q(**{column: value for column, value in columns.items() if value})

@@ -15,11 +15,12 @@ from django.db.models.functions import Coalesce
 
 from gangboard.domain.health import Health
 from gangboard.readmodels.cursors import CLUSTER_NAME, SortKey
-from gangboard.readmodels.filters import search_words
+from gangboard.readmodels.filters import Label, search_words
 from gangboard.readmodels.state_labels import NOT_OBSERVED
 from gangboard.store.access import Viewer
-from gangboard.store.gang_search import has_label, matches_words
+from gangboard.store.gang_search import has_label, has_submitter, matches_words
 from gangboard.store.models import Gang
+from gangboard.store.submitters import names_of
 
 _WORST_FIRST = (SortKey("shown_severity"), SortKey("since"), SortKey("id"))
 _LAST_GONE_FIRST = (SortKey("gone_at", descending=True), SortKey("id"))
@@ -59,8 +60,12 @@ class GangFilters:
     code: str = ""
     name: str = ""
     """The exact name of the gang."""
-    labels: tuple[tuple[str, str | None], ...] = ()
-    """(key, value) of required labels. None: any value."""
+    labels: tuple[Label, ...] = ()
+    """Labels that the owner must all have."""
+    submitter: str = ""
+    """The person or program that created the gang. Case is ignored."""
+    mine: bool = False
+    """Gangs that the viewer submitted; see `store.submitters.names_of`."""
     since_before: datetime | None = None
     """The verdict began at this time or earlier."""
     queue: str = ""
@@ -68,7 +73,8 @@ class GangFilters:
     q: str = ""
     """Words that must all occur in the gang's names or texts.
 
-    Names are those of the gang, its namespace, kind, queue and cluster, and of its Jobs, pods, groups and nodes.
+    Names are those of the gang, its namespace, kind, queue, cluster and submitter, and of its Jobs, pods, groups
+    and nodes. Labels of the owner are texts such as `team=nlp`.
     """
     show_finished: bool | None = None
     """False hides succeeded gangs, unless a health is chosen."""
@@ -87,8 +93,9 @@ class GangFilters:
     @property
     def narrows_clusters(self) -> bool:
         """Whether a filter other than cluster and health is set. Curves cover whole clusters and do not fit then."""
-        texts = (self.namespace, self.kind, self.code, self.queue, self.stage, self.q, self.name)
-        conditions = (self.labels, self.since_before)
+        names = (self.namespace, self.name, self.queue, self.submitter)
+        texts = (*names, self.kind, self.code, self.stage, self.q)
+        conditions = (self.labels, self.since_before, self.mine)
         return any(texts) or any(conditions) or self.api_group is not None
 
     def of_any_health(self) -> GangFilters:
@@ -116,7 +123,7 @@ def select_gangs(*, viewer: Viewer, filters: GangFilters, silent: Sequence[int])
     """Return the gangs that the filters leave and the viewer may see, unordered.
 
     The rows are annotated with `shown_health`, `shown_severity`, `shown_code`, `made_at`, and `shown_priority`
-    (0 if `priority_unknown` is 1).
+    (0 if `priority_unknown` is 1). The filter `mine` costs 1 query for the names of the viewer.
     """
     # The last state of a deleted gang stays known when its cluster becomes silent.
     silent = () if filters.gone else silent
@@ -174,9 +181,13 @@ def _conditions(filters: GangFilters, viewer: Viewer, silent: Sequence[int]) -> 
         condition &= Q(api_group=filters.api_group)
     for key, text in filters.labels:
         condition &= has_label(key, text)
+    if filters.submitter:
+        condition &= has_submitter([filters.submitter], gone=filters.gone)
+    if filters.mine:
+        condition &= has_submitter(names_of(viewer.user_id), gone=filters.gone)
     if filters.health:
         condition &= Q(shown_health__in=filters.health)
     if filters.hides_finished:
         # Compare the stored health, so that finished gangs of a silent cluster stay hidden.
         condition &= ~Q(health=Health.SUCCEEDED.value)
-    return condition & matches_words(search_words(filters.q), viewer, silent)
+    return condition & matches_words(search_words(filters.q), viewer, silent, gone=filters.gone)

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from gangboard.domain.advice import in_cluster
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.objects import ObjectRef
+from gangboard.domain.owner import SubmitterSource
 from gangboard.domain.verdict import Members
 from gangboard.readmodels.advice import (
     AdviceStepRow,
@@ -117,7 +118,13 @@ class GangRow:
     labels: Mapping[str, str] = shown("Labels", "Labels of the owner: the first 64 by key.")
     submitter: str = shown(
         "Submitter",
-        "Field manager that created the owner, such as `kubectl-create`: the only one that wrote its spec in the second of its creation. Null if unknown.",
+        "Person or program that created the owner, by the label or annotation that the installation names. Without it, the field manager that alone wrote its spec in the second of its creation, such as `kubectl-create`. Null if unknown.",
+        empty_is_null=True,
+    )
+    submitter_source: str = shown(
+        "Submitter from",
+        "Origin of `submitter`. Users can write any label and annotation.",
+        choices=SubmitterSource,
         empty_is_null=True,
     )
     created_at: datetime | None = shown("Created")
@@ -278,6 +285,7 @@ def _build_row(
         priority=printable(gang.priority),
         labels={printable(key): printable(value) for key, value in gang.labels.items()},
         submitter=printable(gang.submitter),
+        submitter_source=gang.submitter_source,
         created_at=gang.created_at,
         since=gang.since,
         since_first_seen=gang.since_first_seen,

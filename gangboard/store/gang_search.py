@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import msgspec
-from django.db.models import Q
+from django.db.models import Count, Q
 from django.db.models.fields.json import KeyTextTransform
 from django.db.models.lookups import Exact
 
@@ -18,8 +19,10 @@ from gangboard.store.models import Cluster, Gang, GangSearch
 
 LABEL = "label:"
 """Prefix of a search term for a label: `label:team` or `label:team=nlp`."""
-_COLUMNS = ("gang_id", "cluster_id", "names", "said", "sentence")
+_COLUMNS = ("gang_id", "cluster_id", "names", "labels", "submitter", "gone", "said", "sentence")
 _PLACE = ("namespace", "kind", "queue")
+_FACTS = ("id", "cluster_id", "name", "labels", "submitter", *_PLACE)
+"""Columns of a gang that stay true after its deletion."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,24 +72,30 @@ def save_search(gangs: Sequence[Mapping[str, Any]]) -> None:
 def index_deleted_gangs(gang_uids: Collection[str], *, cluster_id: int) -> None:
     """Index deleted gangs by their own name and place only, because their pods and sentence are outdated."""
     rows = Gang.objects.filter(cluster_id=cluster_id, uid__in=gang_uids)
-    deleted = rows.values("id", "cluster_id", "name", *_PLACE)
-    values = [
-        (gang["id"], gang["cluster_id"], _join_lines((gang["name"], _place_text(gang))), "", "")
-        for gang in deleted
-    ]
+    values = [(*_facts(gang, ()), True, "", "") for gang in rows.values(*_FACTS)]
     upsert_rows(GangSearch._meta.db_table, _COLUMNS, ("gang_id",), values)
 
 
-def _row(gang: Mapping[str, Any]) -> tuple[str, int, str, str, str]:
+def _row(gang: Mapping[str, Any]) -> tuple[str | int, ...]:
     detail = bytes(gang["detail"])
-    detail_names = _decoder.decode(detail) if detail else _Names()
-    names = dict.fromkeys(name for name in (gang["name"], *detail_names) if name)
+    return (
+        *_facts(gang, _decoder.decode(detail) if detail else ()),
+        False,
+        _join_lines((gang["title"], gang["code"])),
+        _join_lines((gang["message"],)),
+    )
+
+
+def _facts(gang: Mapping[str, Any], members: Iterable[str]) -> tuple[str | int, ...]:
+    """Return the columns before the verdict. `members`: names of its Jobs, pods, groups and nodes."""
+    names = dict.fromkeys(name for name in (gang["name"], *members) if name)
+    labels = [f"{key}={value}" for key, value in gang["labels"].items()]
     return (
         gang["id"],
         gang["cluster_id"],
         _join_lines((*names, _place_text(gang))),
-        _join_lines((gang["title"], gang["code"])),
-        _join_lines((gang["message"],)),
+        _join_lines(labels) if labels else "",
+        gang["submitter"].lower(),
     )
 
 
@@ -101,8 +110,10 @@ def _join_lines(lines: Iterable[str]) -> str:
     return f"\n{chr(10).join(lines)}\n".lower().replace("\x00", "")
 
 
-def matches_words(terms: Iterable[str], viewer: Viewer, silent: Collection[int]) -> Q:
-    """Return the condition on gangs that contain each of the words, ignoring case.
+def matches_words(
+    terms: Iterable[str], viewer: Viewer, silent: Collection[int], *, gone: bool
+) -> Q:
+    """Return the condition on existing or deleted gangs that contain each of the words, ignoring case.
 
     Stored sentences contain all names. A viewer of a part of the cluster sees them with some names removed,
     and must not discover those by searching. The pages hide the verdicts of `silent` clusters (ids), so the
@@ -121,8 +132,9 @@ def matches_words(terms: Iterable[str], viewer: Viewer, silent: Collection[int])
         has_cluster_name = Q(cluster__in=Cluster.objects.filter(name__contains=term))
         in_verdict = Q(said__contains=term)
         in_verdict |= Q(sentence__contains=term) & viewer.whole_cluster_filter()
-        condition &= Q(names__contains=term) | has_cluster_name | (in_verdict & has_verdict)
-    gangs = Q(pk__in=GangSearch.objects.filter(condition).values("pk")) if condition else Q()
+        in_facts = Q(names__contains=term) | Q(labels__contains=term) | Q(submitter__contains=term)
+        condition &= in_facts | has_cluster_name | (in_verdict & has_verdict)
+    gangs = _indexed(condition, gone=gone) if condition else Q()
     return gangs & labels
 
 
@@ -138,6 +150,11 @@ class _LabelValue(KeyTextTransform):
         return f"JSON_EXTRACT({lhs}, %s)", (*params, f"$.{json.dumps(self.key_name)}")
 
 
+def _indexed(condition: Q, *, gone: bool) -> Q:
+    """Return the condition on gangs whose index row meets the condition."""
+    return Q(pk__in=GangSearch.objects.filter(condition, gone=gone).values("pk"))
+
+
 def has_label(key: str, value: str | None = None) -> Q:
     """Return the condition on gangs with a label, and with a value if one is given."""
     # PostgreSQL rejects NUL, and labels have none.
@@ -148,7 +165,61 @@ def has_label(key: str, value: str | None = None) -> Q:
     return Q(Exact(_LabelValue(key, "labels"), value))
 
 
+def has_submitter(names: Collection[str], *, gone: bool) -> Q:
+    """Return the condition on existing or deleted gangs of these people or programs. Case is ignored."""
+    # PostgreSQL rejects NUL, and no submitter has one.
+    lowered = {name.lower() for name in names if name and "\x00" not in name}
+    return _indexed(Q(submitter__in=lowered), gone=gone)
+
+
 def has_name(name: str) -> Q:
     """Return the condition on gangs with exactly this name, or with a Job, pod, group or node of this name."""
     matches = GangSearch.objects.filter(names__contains=f"\n{name.lower()}\n")
     return Q(pk__in=matches.values("pk"))
+
+
+@dataclass(frozen=True, slots=True)
+class LabelCounts:
+    """Labels of existing gangs."""
+
+    rows: tuple[tuple[tuple[str, str], int], ...]
+    """(key, value) and number of gangs, the most frequent first."""
+    is_partial: bool
+    """Whether further gangs were not counted."""
+
+
+MOST_COUNTED = 2_000
+"""Gangs whose labels are counted for one search."""
+
+
+def count_labels(words: Collection[str], *, viewer: Viewer, most: int) -> LabelCounts:
+    """Return the labels that contain all of these lower-case words as `key=value` (1 query)."""
+    words = [word.removeprefix(LABEL) for word in words]
+    indexed = _indexed(_contains_all("labels", words) & ~Q(labels=""), gone=False)
+    gangs = Gang.objects.filter(viewer.gang_filter(), indexed, gone_at=None)
+    labelled = list(gangs.order_by().values_list("labels", flat=True)[: MOST_COUNTED + 1])
+    numbers = Counter(
+        (str(key), str(value))
+        for labels in labelled[:MOST_COUNTED]
+        for key, value in labels.items()
+        if all(word in f"{key}={value}".lower() for word in words)
+    )
+    ranked = sorted(numbers.items(), key=lambda row: (-row[1], row[0]))
+    return LabelCounts(tuple(ranked[:most]), len(labelled) > MOST_COUNTED)
+
+
+def count_submitters(
+    words: Collection[str], *, viewer: Viewer, most: int
+) -> tuple[tuple[str, int], ...]:
+    """Return submitters that contain all of these lower-case words, with their existing gangs (1 query)."""
+    indexed = _indexed(_contains_all("submitter", words) & Q(submitter__gt=""), gone=False)
+    gangs = Gang.objects.filter(viewer.gang_filter(), indexed, gone_at=None)
+    numbers = gangs.order_by().values_list("submitter").annotate(gangs=Count("*"))
+    return tuple(numbers.order_by("-gangs", "submitter")[:most])
+
+
+def _contains_all(column: str, words: Iterable[str]) -> Q:
+    condition = Q()
+    for word in words:
+        condition &= Q(**{f"{column}__contains": word})
+    return condition

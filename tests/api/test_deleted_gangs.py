@@ -88,6 +88,7 @@ def test_an_old_deleted_gang_has_only_its_history(get_api: GetApi, deleted_gang:
         "priority": None,
         "labels": None,
         "submitter": None,
+        "submitter_source": None,
         "created_at": "2026-11-01T08:29:00Z",
         "since": "2026-11-01T08:39:00Z",
         "observed_at": "2026-11-01T08:59:00Z",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -11,7 +12,9 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
+from gangboard.decode.fingerprints import decoder_fingerprint
 from gangboard.decode.list_watch_decoder import build_model, read_object
+from gangboard.domain.api_resource import SubmitterMarks
 from gangboard.plugins import registry
 from gangboard.store.models import Cluster, Gang
 from tests.api.conftest import World, make_gang, names_in, token_of
@@ -24,7 +27,7 @@ def labelled(world: World) -> None:
     Gang.objects.all().delete()
     make_gang("east", "team-a", "one", labels={"team": "nlp", "a.example/tier": "Gold"})
     make_gang("east", "team-a", "two", labels={"team": "vision"}, submitter="kubectl-create")
-    make_gang("east", "team-b", "three", labels={"team": "nlp"})
+    make_gang("east", "team-b", "three", labels={"team": "nlp"}, submitter="Grace")
 
 
 @pytest.mark.usefixtures("labelled")
@@ -38,6 +41,10 @@ def labelled(world: World) -> None:
         ({"label": 'team"=x'}, []),
         ({"q": "label:team=vision"}, ["two"]),
         ({"q": "label:team=nlp three"}, ["three"]),
+        ({"q": "team=nl"}, ["one", "three"]),
+        ({"q": "grace"}, ["three"]),
+        ({"submitter": "grace"}, ["three"]),
+        ({"submitter": "grac"}, []),
         ({"name": "two"}, ["two"]),
         ({"name": "tw"}, []),
     ],
@@ -138,16 +145,24 @@ class TestEntityTags:
 
 
 CREATED = "2026-11-01T08:00:00Z"
+NO_MARKS = SubmitterMarks()
 
 
-def owner(labels: Any, entries: list[dict[str, Any]]) -> Any:
+def owner(
+    labels: Any,
+    entries: list[dict[str, Any]],
+    annotations: Any = None,
+    marks: SubmitterMarks = NO_MARKS,
+) -> Any:
     """A Job as it is decoded."""
     kind = registry.owner_kind("batch", "Job")
     assert kind is not None
     metadata = {"name": "a", "namespace": "n", "uid": "u", "creationTimestamp": CREATED}
-    body = {"metadata": {**metadata, "labels": labels, "managedFields": entries}, "spec": {}}
-    wire = read_object(json.dumps(body).encode(), kind.resource)
-    return build_model(kind.resource, wire, "v1")
+    texts = {"labels": labels, "annotations": annotations, "managedFields": entries}
+    wire = read_object(
+        json.dumps({"metadata": metadata | texts, "spec": {}}).encode(), kind.resource
+    )
+    return build_model(replace(kind.resource, submitter=marks), wire, "v1")
 
 
 def entry(manager: str, time: str = CREATED, **options: Any) -> dict[str, Any]:
@@ -170,6 +185,45 @@ def test_the_submitter_is_returned_only_if_certain(
 ) -> None:
     model, problem = owner({"team": "nlp"}, entries)
     assert (model.submitter, model.labels, problem) == (expected, (("team", "nlp"),), None)
+
+
+@pytest.mark.parametrize(
+    ("labels", "annotations", "expected"),
+    [
+        ({"who": "ada"}, {"who": "bob"}, ("ada", "label")),
+        ({"who": ""}, {"who": " bob@example.com "}, ("bob@example.com", "annotation")),
+        (None, {"who": "bob"}, ("bob", "annotation")),
+        (None, {"who": "two\nlines"}, ("helm", "field-manager")),
+        (None, {"who": "x" * 129}, ("helm", "field-manager")),
+        ({"whom": "ada"}, {"whom": "bob"}, ("helm", "field-manager")),
+        (None, None, ("helm", "field-manager")),
+    ],
+)
+def test_the_submitter_is_the_label_then_the_annotation_then_the_manager(
+    labels: Any, annotations: Any, expected: tuple[str, str]
+) -> None:
+    marks = SubmitterMarks(label="who", annotation="who")
+    model, problem = owner(labels, [entry("helm")], annotations, marks)
+    assert (model.submitter, model.submitter_source, problem) == (*expected, None)
+
+
+def test_a_submitter_beyond_the_stored_labels_is_read() -> None:
+    many = {f"a-{number:03}": "x" for number in range(64)} | {"who": "ada"}
+    model, _ = owner(many, [], marks=SubmitterMarks(label="who"))
+    assert (model.submitter, len(model.labels)) == ("ada", 64)
+
+
+def test_annotations_that_are_no_text_are_a_problem() -> None:
+    marks = SubmitterMarks(annotation="who")
+    assert owner(None, [], {"who": 1}, marks)[1] is not None
+    assert owner(None, [], {"other": 1}, marks)[1] is None
+
+
+def test_the_setting_invalidates_stored_owners() -> None:
+    kind = registry.owner_kind("batch", "Job")
+    assert kind is not None
+    marked = replace(kind.resource, submitter=SubmitterMarks(label="who"))
+    assert decoder_fingerprint(marked) != decoder_fingerprint(kind.resource)
 
 
 def test_labels_are_bounded_and_have_to_be_text() -> None:

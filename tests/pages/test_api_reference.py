@@ -70,7 +70,7 @@ def test_a_call_shows_its_parameters_answers_and_fields(reader: Person) -> None:
         "gang_id path string id of the gang.",
         "200 OK : GangList",
         "Errors, each a problem document : 400 Bad Request, 401 Unauthorized, 429 Too Many Requests",
-        "submitter string or null Field manager that created the owner, such as kubectl-create",
+        "submitter string or null Person or program that created the owner",
         "next_steps array of NextStep The same as fields.",
         "requests object, each value string",
         "health string: failed , blocked , degraded ,",

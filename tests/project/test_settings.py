@@ -40,6 +40,7 @@ REFUSED = [
     ("GANGBOARD_HOSTS", "gangs.example.com:8000"),
     ("GANGBOARD_HOSTS", "::1"),
     ("GANGBOARD_HTTPS", "2"),
+    ("GANGBOARD_LABEL_COLUMNS", "team,,app"),
     ("GANGBOARD_LOCAL_SIGN_IN", "password, sso"),
     ("GANGBOARD_LOCAL_SIGN_IN", "none"),
     ("GANGBOARD_LOG_JSON", "maybe"),
@@ -77,6 +78,8 @@ REFUSED = [
     ("GANGBOARD_STATE", "/dev/null"),
     ("GANGBOARD_STATE", "/dev/null/x"),
     ("GANGBOARD_STATE", "/proc/x"),
+    ("GANGBOARD_SUBMITTER_ANNOTATION", "two words"),
+    ("GANGBOARD_SUBMITTER_LABEL", "example.com/"),
     ("GANGBOARD_TRUSTED_PROXIES", "proxy.example.com"),
     ("GANGBOARD_DATABASE_CONNECTIONS", "2.5"),
     ("GANGBOARD_DATABASE_CONNECTIONS", "0"),
@@ -91,6 +94,8 @@ TAKEN = [
     ("GANGBOARD_HOSTS", "Gangs.Example.com, .corp, [fd00::1]", "ALLOWED_HOSTS",
      ["gangs.example.com", ".corp", "[fd00::1]"]),
     ("GANGBOARD_HOSTS", "", "ALLOWED_HOSTS", ["localhost", "127.0.0.1", "[::1]"]),
+    ("GANGBOARD_LABEL_COLUMNS", "team, example.com/Tier", "LABEL_COLUMNS",
+     ("team", "example.com/Tier")),
     ("GANGBOARD_LOCAL_SIGN_IN", "Password", "LOCAL_SIGN_IN", ("password",)),
     ("GANGBOARD_LOG_LEVEL", "debug", "LOG_LEVEL", "DEBUG"),
     ("GANGBOARD_OIDC_CLIENT_SECRET", "s3cret", "OIDC_CLIENT_SECRET", "s3cret"),
@@ -101,6 +106,7 @@ TAKEN = [
     ("GANGBOARD_POLL_WINDOW", "2.5", "POLL_WINDOW", 2.5),
     ("GANGBOARD_SECRET_KEY", f"{'new-0' * 8} {'old-1' * 8}", "SECRET_KEY_FALLBACKS", ["old-1" * 8]),
     ("GANGBOARD_SESSION_IDLE", "0.5", "SESSION_IDLE", 1800),
+    ("GANGBOARD_SUBMITTER_LABEL", "example.com/User", "SUBMITTER_LABEL", "example.com/User"),
     ("GANGBOARD_URL", "https://gangs.example.com/board/", "PUBLIC_URL", "https://gangs.example.com/board"),
 ]  # fmt: skip
 

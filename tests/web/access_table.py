@@ -22,6 +22,7 @@ from __future__ import annotations
 PAGES = {
     "": {"get": "anyone"},
     "account/": {"get": "anyone"},
+    "account/names/": {"post": "anyone"},
     "account/password/": {"post": "anyone"},
     "account/sessions/<int:session_id>/end/": {"post": "nobody"},
     "account/sessions/end-others/": {"post": "anyone"},

@@ -182,6 +182,7 @@ def fill() -> None:
         desired=16,
         labels={"team": "nlp", "a.example/tier": "gold", **{f"step-{n}": "done" for n in range(8)}},
         submitter="kubectl-client-side-apply",
+        submitter_source="field-manager",
         detail=Detail(
             findings=(
                 factories.make_finding(),
@@ -197,7 +198,15 @@ def fill() -> None:
     )
     room.make_fleet_nodes(cluster, now=later)
     for health in Health:
-        factories.make_gang(cluster, f"is-{health.value}", now=now, health=health)
+        factories.make_gang(
+            cluster,
+            f"is-{health.value}",
+            now=now,
+            health=health,
+            labels={"team": "vision"},
+            submitter="ada@example.com",
+            submitter_source="annotation",
+        )
     fill_history(cluster, now)
     factories.make_gang(lab, "in-the-lab", now=now, health="running")
     fill_acting(later, now)

@@ -32,10 +32,12 @@ def addresses(site: Site) -> dict[str, str]:
         "Jobs of a node": "/actions/node/?cluster=gpu-east&node=gpu-02",
         "queues": "/queues/",
         "queue": "/queues/gpu-east/gpu/",
+        "board of a label": "/?label=team%3Dvision&submitter=ada%40example.com&columns=submitter,label:team",
         "board, filtered": "/?q=llama%20research",
         "board, filtered to nothing": "/?q=zzz",
         "board of deleted gangs": "/?gone=1",
         "search": "/search/?q=llama",
+        "search for a label": "/search/?q=team&all=1",
         "search that finds nothing": "/search/?q=zzz",
         **{
             f"action {state}": f"/actions/{site.action_id(state)}/"

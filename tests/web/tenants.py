@@ -35,6 +35,7 @@ from gangboard.store.models import (
     Rule,
     SavedView,
     SessionRecord,
+    SubmitterNames,
     TrendPoint,
     WatchedObject,
 )
@@ -431,6 +432,7 @@ def _personal(text: str, user: User, now: datetime) -> tuple[str, str, str]:
     )
     token = authentication.issue_token(user=user).rpartition("_")[0]
     view = SavedView.objects.create(user=user, name=f"{text}-view", query=f"q={text}-viewquery")
+    SubmitterNames.objects.create(user=user, names=[f"{text}-mine"])
     Identity.objects.create(
         user=user, issuer="https://id", subject=text, groups=[f"{text}-idgroup"]
     )

@@ -146,7 +146,16 @@ class TestTileCurves:
         assert "Curves without us-train, which cannot be read now." in page
 
     @pytest.mark.parametrize(
-        "query", ["namespace=research", "kind=JobSet", "queue=gpu-prod", "code=x", "q=llama"]
+        "query",
+        [
+            "namespace=research",
+            "kind=JobSet",
+            "queue=gpu-prod",
+            "code=x",
+            "q=llama",
+            "mine=1",
+            "label=x",
+        ],
     )
     def test_filtered_tiles_have_no_curves(self, owner: Person, world: World, query: str) -> None:
         record_waiting(world.cluster, 3, 6)
@@ -192,24 +201,30 @@ def hidden_columns(person: Person, path: str = "/") -> set[str]:
 
 class TestColumns:
     def test_columns_stay_as_the_user_chose_them(self, owner: Person, reader: Person) -> None:
-        assert hidden_columns(owner) == {"priority", "queue", "restarts", "created"}
+        assert hidden_columns(owner) == {"priority", "queue", "restarts", "created", "submitter"}
         answer = owner.client.post(
             "/board/columns/",
             {"column": ["restarts", "queue", "nonsense"], "query": "q=llama&columns=created"},
         )
         assert (answer.status_code, answer["Location"]) == (303, "/?q=llama")
-        assert hidden_columns(owner) == {"priority", "accelerators", "created"}
-        assert hidden_columns(reader) == {"priority", "queue", "restarts", "created"}
+        assert hidden_columns(owner) == {"priority", "accelerators", "created", "submitter"}
+        assert hidden_columns(reader) == {"priority", "queue", "restarts", "created", "submitter"}
 
     def test_columns_can_all_be_hidden(self, owner: Person) -> None:
         owner.client.post("/board/columns/", {"query": ""})
-        every = {"priority", "accelerators", "queue", "restarts", "created"}
+        every = {"priority", "accelerators", "queue", "restarts", "created", "submitter"}
         assert hidden_columns(owner) == every
         assert hidden_columns(owner, "/?columns=none") == every
 
     @pytest.mark.parametrize("query", ["columns=nonsense", "columns=", "columns=%00"])
     def test_invalid_columns_in_the_address_are_ignored(self, owner: Person, query: str) -> None:
-        assert hidden_columns(owner, f"/?{query}") == {"priority", "queue", "restarts", "created"}
+        assert hidden_columns(owner, f"/?{query}") == {
+            "priority",
+            "queue",
+            "restarts",
+            "created",
+            "submitter",
+        }
 
     def test_columns_of_the_address_win_and_stay_in_its_links(self, owner: Person) -> None:
         assert hidden_columns(owner, "/?columns=queue") == {
@@ -217,6 +232,7 @@ class TestColumns:
             "accelerators",
             "restarts",
             "created",
+            "submitter",
         }
         page = owner.client.get("/?columns=queue").content.decode()
         assert "/?columns=queue&amp;ordering=name" in page
@@ -226,16 +242,16 @@ class TestColumns:
 class TestViews:
     def test_views_link_to_their_filters(self, owner: Person, reader: Person) -> None:
         query = "health=blocked,junk&q=llama&cursor=xyz&unknown=1&columns=queue"
-        answer = owner.client.post("/board/views/", {"name": " Mine <b> ", "query": query})
+        answer = owner.client.post("/board/views/", {"name": " Own <b> ", "query": query})
         link = "/?q=llama&health=blocked%2Cjunk&columns=queue"
         assert (answer.status_code, answer["Location"]) == (303, link)
         page = owner.client.get("/").content.decode()
-        assert f'<a href="{link.replace("&", "&amp;")}">Mine &lt;b&gt;</a>' in page
+        assert f'<a href="{link.replace("&", "&amp;")}">Own &lt;b&gt;</a>' in page
         assert f'<a href="{link.replace("&", "&amp;")}" aria-current="true">' in (
             owner.client.get(link).content.decode()
         )
         # Views are private, but their links work for every user.
-        assert "Mine" not in reader.client.get("/").content.decode()
+        assert "Own &lt;b&gt;" not in reader.client.get("/").content.decode()
         assert reader.client.get(link).status_code == 200
 
     def test_views_keep_their_columns(self, owner: Person) -> None:

@@ -13,6 +13,7 @@ from axe_playwright_python.base import AXE_SCRIPT, AxeResults
 from django.urls import resolve
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
+from gangboard.domain.health import Health
 from gangboard.pages.sign_in.urls import urlpatterns
 from gangboard.pages.urls import urlpatterns as page_patterns
 from tests.browser import follow_link
@@ -38,6 +39,7 @@ SOON = 20_000
 
 NO_PAGE = {
     "metrics",
+    "account-names",
     "board-columns",
     "board-views",
     "board-view-remove",
@@ -465,6 +467,29 @@ def test_the_search_is_one_key_away_and_enter_opens_the_only_hit(
     page.keyboard.type("is-degraded")
     page.keyboard.press("Enter")
     expect(page).to_have_url(f"{site.url}/gangs/{site.gang_id('is-degraded')}/")
+
+
+def test_a_label_is_searched_filtered_and_shown_by_keyboard(page: Page, site: Site) -> None:
+    page.goto(f"{site.url}/clusters/")
+    page.keyboard.press("/")
+    page.keyboard.type("team=vision")
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(f"{site.url}/?label=team%3Dvision&show_finished=1")
+    expect(page.locator("#gangs th a")).to_have_count(len(Health))
+    page.get_by_text("Columns", exact=True).focus()
+    page.keyboard.press("Enter")
+    page.get_by_label("Label", exact=True).fill("team")
+    page.keyboard.press("Enter")
+    expect(page.locator("td.column-label").first).to_have_text("vision")
+    # The waiting request prints the same columns.
+    site.write("UPDATE store_gang SET labels = '{\"team\": \"audio\"}' WHERE name = 'is-blocked'")
+    page.goto(f"{site.url}/?q=is-blocked")
+    expect(page.locator("td.column-label")).to_have_text("audio")
+    site.write("UPDATE store_gang SET labels = '{\"team\": \"vision\"}' WHERE name = 'is-blocked'")
+    expect(page.locator("td.column-label")).to_have_text("vision", timeout=SOON)
+    page.get_by_text("Mine", exact=True).click()
+    expect(page).to_have_url(f"{site.url}/?q=is-blocked&mine=1")
+    expect(page.get_by_text("No match for “is-blocked”")).to_be_visible()
 
 
 @pytest.mark.parametrize("path", ["/capacity/", "/groups/"])

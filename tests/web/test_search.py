@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from datetime import timedelta
 
 import pytest
@@ -11,8 +12,9 @@ from django.utils import timezone
 
 from gangboard.polling.retention import clean_up
 from gangboard.store.gang_search import index_deleted_gangs
-from gangboard.store.models import Gang, GangSearch, NodeCapacity
-from tests.factories import make_gang
+from gangboard.store.gangs import Detail
+from gangboard.store.models import Cluster, Gang, GangSearch, NodeCapacity
+from tests.factories import make_gang, make_members
 from tests.personas import Person
 from tests.web.conftest import World
 
@@ -22,6 +24,11 @@ PAGES = ("/", "/reasons/", "/queues/", "/capacity/", "/groups/", "/clusters/", "
 def _delete(gang: Gang, minutes: int = 1) -> None:
     Gang.objects.filter(pk=gang.pk).update(gone_at=timezone.now() - timedelta(minutes=minutes))
     index_deleted_gangs([gang.uid], cluster_id=gang.cluster_id)
+
+
+def _group(page: str, key: str) -> str:
+    """Return the hits of one sort."""
+    return page.partition(f'id="hits-{key}"')[2].partition("</section>")[0]
 
 
 def _search(person: Person, text: str, path: str = "/search/") -> str:
@@ -127,10 +134,15 @@ class TestSearch:
         NodeCapacity.objects.create(cluster=world.cluster, name="gpu-01")
         NodeCapacity.objects.create(cluster=world.cluster, name="spare-7")
 
-    def test_a_pod_hit_names_its_node_and_links_its_gang(self, owner: Person) -> None:
+    def test_a_pod_hit_names_its_node_and_links_its_gang(self, owner: Person, world: World) -> None:
         page = _search(owner, "llama-workers-0-3")
-        assert "pod llama-workers-0-3 on node" in page
-        assert 'href="/nodes/eu-train/gpu-01/"' in page
+        hits = _group(page, "pods")
+        assert (
+            f'<a href="/gangs/{world.gang.pk}/?open=llama-workers-0">llama-workers-0-3</a>' in hits
+        )
+        assert "JobSet llama-sft · research · eu-train" in hits
+        assert 'on node <a href="/nodes/eu-train/gpu-01/"' in hits
+        assert "hits-gangs" not in page
 
     @pytest.mark.parametrize(
         ("text", "address"),
@@ -165,6 +177,51 @@ class TestSearch:
     def test_an_operator_finds_own_gangs(self, reader: Person) -> None:
         assert "llama-sft" in _search(reader, "llama-workers-0-3")
 
+    def test_jobs_and_pods_have_their_states(self, owner: Person) -> None:
+        page = _search(owner, "workers-0")
+        for key in ("jobs", "pods"):
+            assert re.search('(?s)class="face[^"]*".*>llama-workers-0', _group(page, key)), key
+
+    def test_the_states_in_a_silent_cluster_are_unknown(self, owner: Person, world: World) -> None:
+        long_ago = timezone.now() - timedelta(minutes=4)
+        Cluster.objects.filter(pk=world.cluster.pk).update(contact_at=long_ago)
+        for text, key in (("workers-0-3", "pods"), ("workers-0", "jobs"), ("spare-7", "nodes")):
+            hits = _group(_search(owner, text), key)
+            assert "Unknown" in hits, key
+            assert "Ready" not in hits, key
+
+    def test_a_node_hit_has_its_state_and_its_pods(self, owner: Person, world: World) -> None:
+        NodeCapacity.objects.filter(name="gpu-01").update(cordoned=True)
+        NodeCapacity.objects.filter(name="spare-7").update(ready=False)
+        page = _search(owner, "gpu-01")
+        assert "Cordoned" in _group(page, "nodes")
+        assert "llama-workers-0-0" in _group(page, "pods")
+        assert "Not ready" in _group(_search(owner, "spare-7"), "nodes")
+
+    def test_an_exact_name_is_a_hit_beside_many_worse_gangs(
+        self, owner: Person, world: World
+    ) -> None:
+        for index in range(30):
+            make_gang(world.cluster, f"run-a{index}", now=timezone.now(), health="failed")
+        exact = make_gang(world.cluster, "run-a", now=timezone.now(), health="succeeded")
+        hits = _group(_search(owner, "run-a"), "gangs")
+        assert re.findall('<a href="(/gangs/[^"]*)"', hits)[0] == f"/gangs/{exact.pk}/"
+        assert "All on the Board" in hits
+        assert hits.count("<li>") == 20
+
+    def test_more_pods_than_shown_lead_to_the_board(self, owner: Person, world: World) -> None:
+        detail = Detail(members=make_members("many-pods", 25))
+        make_gang(world.cluster, "crowd", now=timezone.now(), detail=detail)
+        hits = _group(_search(owner, "many-pods"), "pods")
+        assert hits.count("<li>") == 20
+        assert '<a href="/?q=many-pods&amp;show_finished=1">All on the Board</a>' in hits
+
+    def test_an_unread_cluster_is_named_beside_no_match(self, owner: Person, world: World) -> None:
+        Cluster.objects.filter(pk=world.cluster.pk).update(listed_at=None)
+        page = _search(owner, "zzz")
+        assert "that could be read" in page
+        assert 'href="/clusters/eu-train/"' in page.partition("unseen-clusters")[2][:300]
+
     def test_empty_and_unmatched_searches_have_no_hits(self, owner: Person) -> None:
         assert "No match for" in _search(owner, "zzz")
         assert owner.client.get("/search/").status_code == 200
@@ -174,6 +231,72 @@ class TestSearch:
         self, owner: Person, world: World, django_assert_max_num_queries: object
     ) -> None:
         for index in range(60):
-            make_gang(world.cluster, f"many-{index}", now=timezone.now())
-        with django_assert_max_num_queries(20):  # type: ignore[operator]
+            make_gang(world.cluster, f"many-{index}", now=timezone.now(), labels={"many": "x"})
+        with django_assert_max_num_queries(24):  # type: ignore[operator]
             owner.client.get("/search/", {"q": "many"})
+
+
+class TestLabelsAndSubmitters:
+    @pytest.fixture(autouse=True)
+    def labelled(self, world: World) -> None:
+        now = timezone.now()
+        for cluster, name, namespace, labels, submitter in (
+            (world.cluster, "one", "research", {"team": "Nlp"}, "ada@example.com"),
+            (world.cluster, "two", "research", {"team": "Nlp", "evil": "<b>"}, "Ada@example.com"),
+            (world.other_cluster, "three", "vision", {"team": "vision"}, "grace"),
+        ):
+            make_gang(
+                cluster, name, now=now, namespace=namespace, labels=labels, submitter=submitter
+            )
+
+    def test_labels_are_counted(self, owner: Person) -> None:
+        hits = _group(_search(owner, "team"), "labels")
+        rows = re.findall(r'<a href="([^"]*)">([^<]*)</a> <span class="soft">([^<]*)<', hits)
+        assert rows == [
+            ("/?label=team%3DNlp&amp;show_finished=1", "team=Nlp", "2 gangs"),
+            ("/?label=team%3Dvision&amp;show_finished=1", "team=vision", "1 gang"),
+        ]
+        assert "evil=&lt;b&gt;" in _group(_search(owner, "evil"), "labels")
+
+    @pytest.mark.parametrize(
+        ("text", "address"),
+        [
+            ("team=nlp", "/?label=team%3DNlp&show_finished=1"),
+            ("label:team=Nlp", "/?label=team%3DNlp&show_finished=1"),
+            ("grace", "/?submitter=grace&show_finished=1"),
+        ],
+    )
+    def test_the_only_label_or_submitter_opens_its_gangs(
+        self, owner: Person, text: str, address: str
+    ) -> None:
+        assert owner.client.get("/search/", {"q": text})["Location"] == address
+        page = _search(owner, text)
+        assert 'class="match"' in _group(page, "gangs")
+        # What Enter opens stands first.
+        assert page.index('id="hits-gangs"') > page.index(f'href="{address.replace("&", "&amp;")}"')
+
+    def test_submitters_are_counted(self, owner: Person) -> None:
+        hits = _group(_search(owner, "ada@"), "submitters")
+        assert re.findall(r">([^<]*)</a> <span class=\"soft\">([^<]*)<", hits) == [
+            ("Ada@example.com", "1 gang"),
+            ("ada@example.com", "1 gang"),
+        ]
+
+    def test_a_viewer_gets_none_of_other_namespaces(self, reader: Person, stranger: Person) -> None:
+        assert _group(_search(reader, "team"), "labels").count("<li>") == 1
+        for text in ("vision", "grace"):
+            assert "/?" not in _search(reader, text).partition("<main")[2], text
+        for text in ("team", "ada", "grace"):
+            assert "/?" not in _search(stranger, text).partition("<main")[2], text
+
+    def test_more_gangs_than_counted_are_at_least(
+        self, owner: Person, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("gangboard.store.gang_search.MOST_COUNTED", 1)
+        assert "at least 1 gang" in _group(_search(owner, "team=nlp"), "labels")
+
+    def test_a_deleted_gang_keeps_its_label(self, owner: Person) -> None:
+        _delete(Gang.objects.get(name="three"))
+        page = _search(owner, "team=vision")
+        assert "deleted <time" in _group(page, "deleted")
+        assert 'id="hits-labels"' not in page

@@ -9,7 +9,7 @@ import msgspec
 from gangboard.decode.annotations import WireJobAnnotations
 from gangboard.decode.jobs import WireJobSpec, read_failed_indexes, read_gang_request
 from gangboard.decode.managed_fields import field_writer
-from gangboard.decode.owner_meta import WireOwnerMeta, decode_labels
+from gangboard.decode.owner_meta import WireOwnerMeta, decode_annotations, decode_labels
 from gangboard.decode.podspec import pod_requests
 from gangboard.decode.problems import raise_for_faults
 from gangboard.decode.wire import (
@@ -45,10 +45,6 @@ class _WireAnnotations(WireJobAnnotations):
     template: str | None = msgspec.field(default=None, name="scheduling.k8s.io/group-template-name")
 
 
-class _WireJobMeta(WireOwnerMeta):
-    annotations: _WireAnnotations | None = None
-
-
 class _WireJobStatus(Wire):
     active: Int32 | None = None
     ready: Int32 | None = None
@@ -69,7 +65,7 @@ class _WireJobStatus(Wire):
 class WireJob(Wire):
     """The fields of a Job that gangboard reads."""
 
-    metadata: _WireJobMeta
+    metadata: WireOwnerMeta
     spec: WireJobSpec | None = None
     status: _WireJobStatus | None = None
 
@@ -105,7 +101,7 @@ class Job(OwnerKind):
     def build(self, wire: WireJob, version: str) -> Owner:
         """Return the Job with its counts, its end, its role and its attempt."""
         labels = decode_labels(wire.metadata, _WireLabels)
-        annotations = wire.metadata.annotations or _WireAnnotations()
+        annotations = decode_annotations(wire.metadata, _WireAnnotations)
         spec, status = wire.spec or WireJobSpec(), wire.status or _WireJobStatus()
         conditions = read_conditions(status.conditions)
         requests, faults = pod_requests(spec.pod)

@@ -10,7 +10,7 @@ import msgspec
 from gangboard.decode.annotations import WireActionAnnotations
 from gangboard.decode.jobs import WireJobSpec
 from gangboard.decode.key_fields import KeyField
-from gangboard.decode.owner_meta import WireOwnerMeta
+from gangboard.decode.owner_meta import WireOwnerMeta, decode_annotations
 from gangboard.decode.wire import Int32, Name, Wire, WireCondition, or_one
 from gangboard.owners.jobset.gang_requests import WireGangPolicy, WireJobSetScheduling
 
@@ -23,12 +23,6 @@ class WireJobSetAnnotations(WireActionAnnotations):
 
     mode: str | None = msgspec.field(default=None, name=_MODE)
     skip: str | None = msgspec.field(default=None, name=_SKIP)
-
-
-class WireJobSetMeta(WireOwnerMeta):
-    """`metadata` of a JobSet."""
-
-    annotations: WireJobSetAnnotations | None = None
 
 
 class _WireJobTemplate(Wire):
@@ -139,7 +133,7 @@ class WireJobSetStatus(Wire):
 class WireJobSet(Wire):
     """The fields of a JobSet that gangboard reads."""
 
-    metadata: WireJobSetMeta
+    metadata: WireOwnerMeta
     spec: WireJobSetSpec | None = None
     status: WireJobSetStatus | None = None
 
@@ -155,7 +149,7 @@ def read_independent_claim(wire: WireJobSet) -> str:
     KEP-1172 (jobset#1178) defines an annotation. Its drafts have another annotation and two fields. Releases up to v0.12
     read none of them, so this is only a claim.
     """
-    annotations = wire.metadata.annotations or WireJobSetAnnotations()
+    annotations = decode_annotations(wire.metadata, WireJobSetAnnotations)
     spec = wire.spec or WireJobSetSpec()
     update = spec.update_policy or _WireUpdatePolicy()
     claims = (

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from gangboard.decode.jobs import WirePodTemplate, WireTemplateSpec, template_spec
 from gangboard.decode.key_fields import KeyField
-from gangboard.decode.owner_meta import WireActionMeta
+from gangboard.decode.owner_meta import WireOwnerMeta
 from gangboard.decode.wire import Int32, Wire, WireCondition, WirePresence
 
 GROUP = "kubeflow.org"
@@ -105,7 +105,7 @@ class WireTrainingStatus(Wire):
 class WireTrainingJob(Wire):
     """The fields of a PyTorchJob, TFJob, XGBoostJob, PaddleJob, JAXJob or MPIJob that gangboard reads."""
 
-    metadata: WireActionMeta
+    metadata: WireOwnerMeta
     spec: WireTrainingSpec | None = None
     status: WireTrainingStatus | None = None
 

@@ -28,7 +28,7 @@ from gangboard.decode.jobs import (
     template_spec,
 )
 from gangboard.decode.key_fields import KeyField
-from gangboard.decode.owner_meta import WireOwnerMeta
+from gangboard.decode.owner_meta import WireOwnerMeta, decode_annotations
 from gangboard.decode.podspec import pod_requests
 from gangboard.decode.problems import raise_for_faults
 from gangboard.decode.wire import (
@@ -62,10 +62,6 @@ _NAME, _INDEX = f"{_PREFIX}/name", f"{_PREFIX}/group-index"
 
 class _WireAnnotations(Wire):
     exclusive: str | None = msgspec.field(default=None, name=f"{_PREFIX}/exclusive-topology")
-
-
-class _WireLeaderWorkerSetMeta(WireOwnerMeta):
-    annotations: _WireAnnotations | None = None
 
 
 class _WireLeaderWorkerTemplate(Wire):
@@ -109,7 +105,7 @@ class _WireLeaderWorkerSetStatus(Wire):
 class WireLeaderWorkerSet(Wire):
     """The fields of a LeaderWorkerSet that gangboard reads."""
 
-    metadata: _WireLeaderWorkerSetMeta
+    metadata: WireOwnerMeta
     spec: WireLeaderWorkerSetSpec | None = None
     status: _WireLeaderWorkerSetStatus | None = None
 
@@ -260,6 +256,5 @@ def _awaited_leader_state(wire: WireLeaderWorkerSet) -> LeaderState | None:
     """Return the state of the leader that the creation of its workers waits for."""
     if wire.spec is not None and wire.spec.startup_policy == "LeaderReady":
         return LeaderState.READY
-    annotations = wire.metadata.annotations
-    exclusive = annotations is not None and annotations.exclusive is not None
-    return LeaderState.PLACED if exclusive else None
+    annotations = decode_annotations(wire.metadata, _WireAnnotations)
+    return LeaderState.PLACED if annotations.exclusive is not None else None

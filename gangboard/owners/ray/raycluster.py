@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from gangboard.decode.jobs import requests_of, size_of
-from gangboard.decode.owner_meta import decode_labels
+from gangboard.decode.owner_meta import WireOwnerMeta, decode_annotations, decode_labels
 from gangboard.decode.problems import raise_for_faults
 from gangboard.decode.wire import Wire, read_conditions, read_text
 from gangboard.domain.action import Verb
@@ -34,7 +34,6 @@ from gangboard.owners.ray.wire import (
     WireManagedSpec,
     WireRayAnnotations,
     WireRayLabels,
-    WireRayMeta,
     grace_of,
     roles_of,
 )
@@ -49,7 +48,7 @@ VERSION = "KubeRay"  # in `detail`
 class WireRayCluster(Wire):
     """The fields of a RayCluster that gangboard reads."""
 
-    metadata: WireRayMeta
+    metadata: WireOwnerMeta
     spec: WireClusterSpec | None = None
     status: WireClusterStatus | None = None
 
@@ -150,7 +149,7 @@ class RayCluster(RayKind):
     def build(self, wire: WireRayCluster, version: str) -> Owner:
         """Return the RayCluster with a role for its head and each group of workers."""
         status = wire.status or WireClusterStatus()
-        kuberay = read_text((wire.metadata.annotations or WireRayAnnotations()).kuberay)
+        kuberay = read_text(decode_annotations(wire.metadata, WireRayAnnotations).kuberay)
         return self.build_owner(
             wire,
             version,

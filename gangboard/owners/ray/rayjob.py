@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from gangboard.decode.key_fields import KeyField
+from gangboard.decode.owner_meta import WireOwnerMeta
 from gangboard.decode.wire import Int32, Wire, read_text, read_time
 from gangboard.domain.action import Verb
 from gangboard.domain.forecast import CreationContext, Manifest, ManifestFault
@@ -28,7 +29,6 @@ from gangboard.owners.ray.wire import (
     WireClusterSpec,
     WireClusterStatus,
     WireManagedSpec,
-    WireRayMeta,
     is_cluster,
 )
 from gangboard.plugins.owner_kind import KindNotes, copy_fields
@@ -71,7 +71,7 @@ class _WireRayJobStatus(Wire):
 class WireRayJob(Wire):
     """The fields of a RayJob that gangboard reads."""
 
-    metadata: WireRayMeta
+    metadata: WireOwnerMeta
     spec: _WireRayJobSpec | None = None
     status: _WireRayJobStatus | None = None
 

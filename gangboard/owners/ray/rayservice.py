@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
+from gangboard.decode.owner_meta import WireOwnerMeta
 from gangboard.decode.wire import Wire, WireCondition, read_conditions, read_text
 from gangboard.domain.action import Verb
 from gangboard.domain.forecast import CreationContext, Manifest, ManifestFault
@@ -28,7 +29,6 @@ from gangboard.owners.ray.wire import (
     SERVICE,
     WireClusterSpec,
     WireManagedSpec,
-    WireRayMeta,
     is_cluster,
 )
 from gangboard.plugins.owner_kind import KindNotes
@@ -55,7 +55,7 @@ class _WireRayServiceStatus(Wire):
 class WireRayService(Wire):
     """The fields of a RayService that gangboard reads."""
 
-    metadata: WireRayMeta
+    metadata: WireOwnerMeta
     spec: _WireRayServiceSpec | None = None
     status: _WireRayServiceStatus | None = None
 

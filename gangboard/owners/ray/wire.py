@@ -7,7 +7,6 @@ import msgspec
 from gangboard.decode.annotations import WireActionAnnotations
 from gangboard.decode.jobs import WirePodTemplate, WireTemplateSpec, template_spec
 from gangboard.decode.key_fields import KeyField
-from gangboard.decode.owner_meta import WireOwnerMeta
 from gangboard.decode.podspec import pod_requests
 from gangboard.decode.wire import Int32, Wire, WireCondition
 from gangboard.domain.owner import Owner, ReportedCounts, Role
@@ -38,12 +37,6 @@ class WireRayAnnotations(WireActionAnnotations):
 
     kuberay: str | None = msgspec.field(default=None, name="ray.io/kuberay-version")
     """Version of KubeRay, on the RayClusters of a RayService (rayservice_controller.go)."""
-
-
-class WireRayMeta(WireOwnerMeta):
-    """`metadata` of a RayJob, RayCluster or RayService."""
-
-    annotations: WireRayAnnotations | None = None
 
 
 class _WireHead(Wire):

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 
-from gangboard.decode.owner_meta import WireActionMeta
+from gangboard.decode.owner_meta import WireOwnerMeta
 from gangboard.decode.wire import (
     Int32,
     Wire,
@@ -73,7 +73,7 @@ class _WireTrainJobStatus(Wire):
 class WireTrainJob(Wire):
     """The fields of a TrainJob that gangboard reads."""
 
-    metadata: WireActionMeta
+    metadata: WireOwnerMeta
     spec: _WireTrainJobSpec | None = None
     status: _WireTrainJobStatus | None = None
 

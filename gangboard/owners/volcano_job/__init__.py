@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from gangboard.decode.annotations import WireActionAnnotations
 from gangboard.decode.jobs import (
     DEFAULT_GRACE,
     WirePodTemplate,
@@ -23,7 +24,7 @@ from gangboard.decode.jobs import (
     template_spec,
 )
 from gangboard.decode.key_fields import KeyField
-from gangboard.decode.owner_meta import WireActionMeta
+from gangboard.decode.owner_meta import WireOwnerMeta, decode_annotations
 from gangboard.decode.podspec import pod_requests
 from gangboard.decode.problems import raise_for_faults
 from gangboard.decode.wire import Int32, Wire, read_text, read_time
@@ -83,7 +84,7 @@ class _WireStatus(Wire):
 class WireJob(Wire):
     """The fields of a Job of Volcano that gangboard reads."""
 
-    metadata: WireActionMeta
+    metadata: WireOwnerMeta
     spec: _WireSpec | None = None
     status: _WireStatus | None = None
 
@@ -149,7 +150,7 @@ class VolcanoJob(OwnerKind):
         most = _DEFAULT_MAX_RETRIES if spec.max_retry is None else spec.max_retry
         is_restarting = phase == RESTARTING_PHASE
         changed_at = read_time(state.last_transition_time)
-        annotations = wire.metadata.annotations
+        annotations = decode_annotations(wire.metadata, WireActionAnnotations)
         owner = Owner(
             meta=self.read_meta(wire, version),
             suspended=phase in _STOPPED,
@@ -165,7 +166,7 @@ class VolcanoJob(OwnerKind):
             restarting=is_restarting,
             conditions=(Condition(phase, "True", since=changed_at),) if is_restarting else (),
             priority_class=spec.priority_class_name or "",
-            last_action=annotations.last_action if annotations else "",
+            last_action=annotations.last_action,
             grace_seconds=max(
                 (task.pod.grace_seconds for task in spec.tasks or ()), default=DEFAULT_GRACE
             ),

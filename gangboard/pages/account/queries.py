@@ -7,15 +7,17 @@ from django.urls import reverse
 
 from gangboard.pages.account.rows import AccountRow, TokenRow, ViewRow
 from gangboard.pages.core.account_rows import RoleRow, SessionRow
+from gangboard.readmodels.formatting import printable
 from gangboard.readmodels.rights import rights_of
 from gangboard.store import board_preferences
 from gangboard.store.access import Viewer
 from gangboard.store.models import AccessToken, Cluster
 from gangboard.store.sessions import list_sessions
+from gangboard.store.submitters import names_of
 
 
 def read_account(*, viewer: Viewer) -> AccountRow:
-    """Return the name, roles and rights of the viewer (at most 2 queries)."""
+    """Return the name, roles and rights of the viewer (at most 3 queries)."""
     ids = {scope.cluster_id for scope in viewer.scopes if scope.cluster_id is not None}
     names = dict(Cluster.objects.filter(pk__in=ids).values_list("pk", "name")) if ids else {}
     roles = tuple(
@@ -30,6 +32,7 @@ def read_account(*, viewer: Viewer) -> AccountRow:
         viewer.name,
         roles,
         rights_of(viewer),
+        tuple(map(printable, names_of(viewer.user_id))),
         f"gb_{viewer.token}" if viewer.token else None,
         viewer.operates_somewhere,
     )

@@ -46,6 +46,9 @@ class AccountRow:
     name: str = shown("Name")
     roles: tuple[RoleRow, ...] = shown("Roles")
     rights: tuple[str, ...] = shown("Rights", "The roles in words, the strongest first.")
+    submitter_names: tuple[str, ...] = shown(
+        "Submitter names", "Submitters of gangs that count as yours, for the filter `mine`."
+    )
     token: str | None = shown(
         "Token", "Public part of the token of this request; null without one."
     )

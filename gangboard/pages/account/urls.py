@@ -12,6 +12,7 @@ urlpatterns = [
     path("account/tokens/<str:token_id>/revoke/", views.revoke_token, name="account-token-revoke"),
     path("account/sessions/end-others/", views.end_other_sessions, name="account-sessions-end"),
     path("account/sessions/<int:session_id>/end/", views.end_session, name="account-session-end"),
+    path("account/names/", views.save_names, name="account-names"),
     path("account/password/", views.change_password, name="account-password"),
     path("account/views/<str:view_id>/remove/", views.remove_view, name="account-view-remove"),
     path("api/v1/me/", api.AccountView.as_view(), name="api-me"),

@@ -9,6 +9,7 @@ from django.urls import NoReverseMatch, reverse
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_POST, require_safe
 
+from gangboard.domain.owner import LONGEST_SUBMITTER
 from gangboard.pages.account import changes
 from gangboard.pages.account.passwords import (
     PasswordForm,
@@ -27,10 +28,12 @@ from gangboard.pages.core.forms import sentence_of
 from gangboard.pages.core.fresh_sign_in import require_fresh
 from gangboard.pages.core.layout import plain_page
 from gangboard.pages.core.saved_forms import saved_form, saves_form
+from gangboard.readmodels.formatting import printable
 from gangboard.store import board_preferences
 from gangboard.store.access import Viewer
 from gangboard.store.authentication import LONGEST_TOKEN_DAYS, TOKEN_DAYS
 from gangboard.store.people import PeopleError
+from gangboard.store.submitters import MOST_NAMES, declared_names, save_declared_names
 
 
 class TokenForm(forms.Form):
@@ -38,6 +41,14 @@ class TokenForm(forms.Form):
 
     days = forms.IntegerField(min_value=1, max_value=LONGEST_TOKEN_DAYS, initial=TOKEN_DAYS)
     may_act = forms.BooleanField(required=False)
+
+
+class NamesForm(forms.Form):
+    """Names under which the person submits gangs, one per line."""
+
+    names = forms.CharField(
+        required=False, max_length=(LONGEST_SUBMITTER + 2) * MOST_NAMES, widget=forms.Textarea
+    )
 
 
 @require_safe
@@ -86,6 +97,21 @@ def end_other_sessions(request: HttpRequest) -> HttpResponse:
     return _redirect_to("sessions")
 
 
+@require_POST
+def save_names(request: HttpRequest) -> HttpResponse:
+    """Save the names under which the person submits gangs."""
+    form = NamesForm(request.POST)
+    if not form.is_valid():
+        return HttpResponse(
+            f"At most {MOST_NAMES} names of {LONGEST_SUBMITTER} characters.",
+            status=400,
+            content_type="text/plain; charset=utf-8",
+        )
+    names = (line.strip() for line in form.cleaned_data["names"].splitlines())
+    save_declared_names(viewer_for(request).user_id, names)
+    return _redirect_to("names")
+
+
 @sensitive_post_parameters()
 @require_POST
 def change_password(request: HttpRequest) -> HttpResponse:
@@ -131,6 +157,8 @@ def _page(
         "account": read_account(viewer=viewer),
         "tokens": read_tokens(viewer=viewer),
         "views": read_views(viewer=viewer),
+        "names": "\n".join(map(printable, declared_names(viewer.user_id))),
+        "most_names": MOST_NAMES,
         "form": form,
         "new_token": token,
         "may_act": viewer.operates_somewhere,

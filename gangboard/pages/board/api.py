@@ -13,6 +13,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from gangboard.domain.health import Health
+from gangboard.domain.owner import LONGEST_SUBMITTER
 from gangboard.pages.core.api.entity_tags import tagged
 from gangboard.pages.core.api.fields import problems
 from gangboard.pages.core.api.paging import cursor_errors, list_response, read_list_query
@@ -26,6 +27,7 @@ from gangboard.pages.core.api.parameters import (
 from gangboard.pages.core.api.views import ReadView
 from gangboard.pages.core.serializers import list_serializer_of, serializer_of
 from gangboard.readmodels.cluster_visibility import UnobservedCluster, unread_clusters
+from gangboard.readmodels.filters import label_text, read_labels
 from gangboard.readmodels.freshness import read_freshness
 from gangboard.readmodels.gangs import ORDERINGS, GangFilters, GangRow, list_gangs
 
@@ -38,13 +40,12 @@ class LabelsField(serializers.CharField):
 
     def to_internal_value(self, data: Any) -> Any:
         """Return (key, value) pairs, the value None where only a key is given. Raises ValidationError."""
-        pairs = []
-        for text in super().to_internal_value(data).split(","):
-            key, equals, value = text.strip().partition("=")
-            if not key:
+        labels = read_labels(super().to_internal_value(data))
+        for label in labels:
+            if not label[0]:
+                text = label_text(label)
                 raise ValidationError(f"“{text}” is not a label: write KEY=VALUE or KEY.")
-            pairs.append((key, value if equals else None))
-        return tuple(pairs)
+        return labels
 
 
 class DurationField(serializers.CharField):
@@ -90,6 +91,17 @@ class GangQuery(PageQuery):
         max_length=1000,
         help_text="Labels that the owner must all have: `team=nlp` or only `team`; separated by commas.",
     )
+    submitter = serializers.CharField(
+        required=False,
+        max_length=LONGEST_SUBMITTER,
+        help_text="The person or program that created the owner. Case is ignored.",
+    )
+    mine = serializers.BooleanField(
+        default=False,
+        help_text="Gangs that the caller submitted. The submitter is the user name or mail address of the account, "
+        "the part of these before the `@`, the name from a trusted proxy, or a name that the caller declared on the "
+        "Account page.",
+    )
     blocked_for = DurationField(
         required=False,
         help_text="Gangs that have been blocked for at least this long, such as `10m`.",
@@ -107,7 +119,7 @@ class GangQuery(PageQuery):
         required=False,
         max_length=200,
         help_text="Words that must all occur in the names of the gang, its namespace, kind, queue, "
-        "cluster, Jobs, pods, groups and nodes, or in its reason; in its sentence only in clusters "
+        "cluster, submitter, labels, Jobs, pods, groups and nodes, or in its reason; in its sentence only in clusters "
         "that the caller may see as a whole.",
     )
     gone = serializers.BooleanField(

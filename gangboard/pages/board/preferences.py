@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
 from django.urls import reverse
 from django.views.decorators.http import require_POST
 
 from gangboard.pages.board.address import read_board_address, read_columns, write_columns
-from gangboard.pages.board.rows import OPTIONAL, OPTIONAL_KEYS
+from gangboard.pages.board.rows import (
+    LONGEST_LABEL_KEY,
+    OPTIONAL,
+    chosen_columns,
+    label_column,
+    label_key_of,
+)
 from gangboard.pages.core.auth import viewer_for
 from gangboard.readmodels.formatting import printable
 from gangboard.store import board_preferences
 from gangboard.store.access import Viewer
+from gangboard.store.submitters import names_of
 
 _AT_FIRST = tuple(column.key for column in OPTIONAL if column.shown_at_first)
 """Optional columns of people who have not chosen any."""
@@ -48,39 +56,64 @@ class BoardChoices:
     views: tuple[ViewLink, ...]
     query: str
     """The query of a view of the present state."""
+    my_names: tuple[str, ...]
+    """Submitter names that count as the person's own."""
     longest_name: int = board_preferences.LONGEST_NAME
+    longest_label: int = LONGEST_LABEL_KEY
 
     @property
     def hidden(self) -> str:
-        """Return the CSS classes that hide columns."""
-        return " ".join(f"without-{column.name}" for column in self.columns if not column.shown)
+        """Return the CSS classes that hide columns. The page does not print the columns of other labels."""
+        hidden = (column.name for column in self.columns if not column.shown)
+        return " ".join(f"without-{name}" for name in hidden if not label_key_of(name))
 
 
-def read_choices(viewer: Viewer, query: QueryDict) -> BoardChoices:
-    """Return the preferences of the viewer (1 or 2 queries). Columns in the address come first."""
-    keys = read_columns(query)
-    if keys is None:
-        keys = board_preferences.read_columns(viewer.user_id)
-    if keys is None:
-        keys = _AT_FIRST
+def read_choices(viewer: Viewer, query: QueryDict, keys: tuple[str, ...]) -> BoardChoices:
+    """Return the preferences of the viewer, who sees the optional columns `keys` (2 queries)."""
     pairs = read_board_address(query).pairs
     current = urlencode(pairs)
     return BoardChoices(
-        tuple(ColumnChoice(column.key, column.label, column.key in keys) for column in OPTIONAL),
+        tuple(_column_choices(keys)),
         tuple(
             ViewLink(view.id, printable(view.name), _address(view.query), view.query == current)
             for view in board_preferences.read_views(viewer.user_id)
         ),
-        urlencode((*(pair for pair in pairs if pair[0] != "columns"), _columns_pair(keys))),
+        urlencode(
+            (
+                *(pair for pair in pairs if pair[0] != "columns"),
+                ("columns", write_columns(keys)),
+            )
+        ),
+        tuple(map(printable, names_of(viewer.user_id))),
     )
+
+
+def read_shown_columns(viewer: Viewer, query: QueryDict) -> tuple[str, ...]:
+    """Return the optional columns that the viewer sees: by the address, else as chosen (at most 1 query)."""
+    keys = read_columns(query)
+    if keys is None:
+        keys = board_preferences.read_columns(viewer.user_id)
+    return _AT_FIRST if keys is None else chosen_columns(keys)
+
+
+def _column_choices(keys: Collection[str]) -> Iterable[ColumnChoice]:
+    """Yield the optional columns, then those of labels: of the installation, and the chosen ones."""
+    for column in OPTIONAL:
+        yield ColumnChoice(column.key, column.label, column.key in keys)
+    offered = (label_column(key).key for key in settings.LABEL_COLUMNS)
+    for name in dict.fromkeys((*offered, *filter(label_key_of, keys))):
+        yield ColumnChoice(name, f"Label {printable(label_key_of(name))}", name in keys)
 
 
 @require_POST
 def keep_columns(request: HttpRequest) -> HttpResponse:
     """Save the columns that the person wants to see."""
     viewer = viewer_for(request)
-    chosen = set(request.POST.getlist("column"))
-    board_preferences.save_columns(viewer.user_id, (key for key in OPTIONAL_KEYS if key in chosen))
+    names = (
+        *request.POST.getlist("column"),
+        label_column(request.POST.get("label", "").strip()).key,
+    )
+    board_preferences.save_columns(viewer.user_id, chosen_columns(names))
     pairs = read_board_address(QueryDict(request.POST.get("query", ""))).without("columns")
     return HttpResponseRedirect(_address(urlencode(pairs)), status=303)
 
@@ -105,10 +138,6 @@ def drop_view(request: HttpRequest, view_id: str) -> HttpResponse:
     board_preferences.delete_view(viewer_for(request).user_id, view_id)
     pairs = read_board_address(QueryDict(request.POST.get("query", ""))).pairs
     return HttpResponseRedirect(_address(urlencode(pairs)), status=303)
-
-
-def _columns_pair(keys: Collection[str]) -> tuple[str, str]:
-    return ("columns", write_columns(tuple(key for key in OPTIONAL_KEYS if key in keys)))
 
 
 def _address(query: str) -> str:

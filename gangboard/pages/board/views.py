@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -13,12 +13,19 @@ from django.utils import timezone
 from django.views.decorators.http import require_POST
 
 from gangboard.actions.requests import MOST_AT_ONCE
-from gangboard.pages.board.address import read_board_address
-from gangboard.pages.board.preferences import read_choices
+from gangboard.pages.board.address import read_board_address, read_columns, write_columns
+from gangboard.pages.board.preferences import read_choices, read_shown_columns
 from gangboard.pages.board.queries import export_gangs, read_board
-from gangboard.pages.board.rows import COLUMNS, CSV_COLUMNS, Board, Line, Tile
+from gangboard.pages.board.rows import (
+    CSV_COLUMNS,
+    Board,
+    Line,
+    Tile,
+    columns_with,
+    label_key_of,
+)
 from gangboard.pages.core.auth import viewer_for
-from gangboard.pages.core.columns import headings_of
+from gangboard.pages.core.columns import Column, headings_of
 from gangboard.pages.core.exports import Formats, send_file
 from gangboard.pages.core.layout import Frame, not_counted_line
 from gangboard.pages.core.live.fragments import Fragment, FragmentList
@@ -30,19 +37,19 @@ from gangboard.pages.templatetags.trends import over_period
 from gangboard.readmodels.action_offers import board_offers
 from gangboard.readmodels.action_rows import OfferRow
 from gangboard.readmodels.cluster_visibility import UnobservedCluster, unread_clusters
+from gangboard.readmodels.filters import label_text
 from gangboard.readmodels.formatting import printable
 from gangboard.readmodels.gangs import GROUPINGS, ORDERINGS, GangFilters, GangRow
 from gangboard.readmodels.state_labels import reason_title
 from gangboard.readmodels.trends import DAY, Curve, Trends, read_gang_trends, since_known
 
+_KEPT = frozenset({"health", "code", "stage", "label", "submitter", "ordering", "columns"})
+"""Parts of an address that have no control in the form of the filters."""
 _NO_FILTERS = frozenset({"ordering", "group_by", "columns"})
 """Parts of an address that leave no gang out."""
 FORMATS: Formats[GangRow] = {
     "csv": ("text/csv; charset=utf-8", partial(write_csv, columns=CSV_COLUMNS))
 }
-_OPTIONAL_IN_ORDER = tuple(column for column in COLUMNS if column.choice)
-_HEADING_SPAN = len(COLUMNS) - len(_OPTIONAL_IN_ORDER) + 2
-"""Columns under the title of a group, with those of the check box and of the menu."""
 Offers = Mapping[str, tuple[OfferRow, ...]]
 """Buttons of the owner by id of the gang."""
 
@@ -59,22 +66,43 @@ class TileButton:
     """The range of its number over the last day. Empty if there is no curve."""
 
 
+@dataclass(frozen=True, slots=True)
+class Chip:
+    """A filter that links set. A press removes it."""
+
+    text: str
+    href: str
+
+
 class BoardPage(ListPage[Board, GangFilters]):
     """The Board. A change of its filters gets only the parts that change."""
 
     name = "board"
     section = "board"
     welcomes = True
+    columns: tuple[str, ...] | None
+    """The optional columns. None until a page without columns in its address has read the choice of its viewer."""
 
     def setup(self, request: HttpRequest, *args: Any, **kwargs: Any) -> None:
         """Read the address, and whether the browser needs the whole page."""
         super().setup(request, *args, **kwargs)
+        self.columns = read_columns(request.GET)
+        self.personal = self.address.filters.mine
         is_part = request.headers.get("HX-Target") == "board"
         self.template_name = "board/answer.html" if is_part else "board/page.html"
 
     def read_address(self, query: QueryDict) -> Address[GangFilters]:
         """Return the state of the Board in a query."""
         return read_board_address(query)
+
+    @property
+    def live(self) -> str:
+        """Return the address of the waiting request, with the labels whose columns the viewer chose."""
+        labels = tuple(filter(label_key_of, self.columns or ()))
+        if not labels or read_columns(self.request.GET) is not None:
+            return super().live
+        columns = urlencode({"columns": write_columns(labels)})
+        return f"{super().live}{'&' if '?' in super().live else '?'}{columns}"
 
     def read_list(self, frame: Frame, cursor: str) -> Board:
         """Return the gangs that the filters leave."""
@@ -89,6 +117,8 @@ class BoardPage(ListPage[Board, GangFilters]):
 
     def fragments(self, frame: Frame, paginated: Paginated[Board]) -> Fragments:
         """Return the tiles, and a row for each gang with the buttons of its owner."""
+        if self.columns is None and not self.updates:
+            self.columns = read_shown_columns(frame.viewer, self.request.GET)
         clusters = frame.clusters
         rows = [line.row for line in paginated.page.lines if line.row is not None]
         offers = board_offers(viewer=frame.viewer, rows=rows, clusters=clusters)
@@ -98,7 +128,9 @@ class BoardPage(ListPage[Board, GangFilters]):
         return (
             *_tile_fragments(paginated.page, self.address, trends),
             not_counted_line(clusters, name),
-            *_fragments(paginated.page, self.address, offers, unread),
+            *_fragments(
+                paginated.page, self.address, offers, unread, columns_with(self.columns or ())
+            ),
             paginated.pager,
         )
 
@@ -114,9 +146,9 @@ class BoardPage(ListPage[Board, GangFilters]):
 
     def context(self, frame: Frame, paginated: Paginated[Board]) -> dict[str, object]:
         """Return the filters, the headings, and the choices of the person."""
-        choices = read_choices(frame.viewer, self.request.GET)
+        choices = read_choices(frame.viewer, self.request.GET, self.columns or ())
         most = MOST_AT_ONCE if frame.viewer.operates_somewhere else 0
-        context = _context(paginated.page, self.address)
+        context = _context(paginated.page, self.address, columns_with(self.columns or ()))
         return {**context, "choices": choices, "most_at_once": most}
 
 
@@ -155,6 +187,7 @@ def _fragments(
     address: Address[GangFilters],
     offers: Offers,
     unread: tuple[UnobservedCluster, ...],
+    columns: tuple[Column, ...],
 ) -> Fragments:
     count = {
         "total": board.total,
@@ -174,16 +207,19 @@ def _fragments(
     return (
         Fragment("count", "board/count.html", count, tuple(count.values())),
         Fragment("unread", "board/unread.html", {"unseen": partly}, partly),
-        FragmentList("gangs", tuple(_line(line, offers) for line in board.lines)),
+        FragmentList("gangs", tuple(_line(line, offers, columns) for line in board.lines)),
         Fragment("nothing", "board/nothing.html", nothing, nothing),
     )
 
 
-def _line(line: Line, offers: Offers) -> Fragment:
+def _line(line: Line, offers: Offers, columns: tuple[Column, ...]) -> Fragment:
     if line.row is None:
-        heading = {"heading": line.heading, "span": _HEADING_SPAN, "optional": _OPTIONAL_IN_ORDER}
+        optional = tuple(column for column in columns if column.choice or column.item)
+        # The title also covers the columns of the check box and of the menu.
+        span = len(columns) - len(optional) + 2
+        heading = {"heading": line.heading, "span": span, "optional": optional}
         return Fragment(line.id, "board/heading.html", heading, line.shown)
-    context = {"row": line.row, "columns": COLUMNS}
+    context = {"row": line.row, "columns": columns}
     if line.row.gone_at is not None:
         return Fragment(line.id, "board/gone_row.html", context, line.shown)
     menu = offers.get(line.row.id, ())
@@ -204,7 +240,20 @@ def _over_day(curve: Curve | None, trends: Trends) -> str:
     return f"{curve.range_text}, {over_period(trends)}" if curve is not None else ""
 
 
-def _context(board: Board, address: Address[GangFilters]) -> dict[str, object]:
+def _chips(address: Address[GangFilters]) -> Iterator[Chip]:
+    filters = address.filters
+    if filters.code:
+        yield Chip(f"Reason: {reason_title(filters.code)}", address.link(code=""))
+    if filters.submitter:
+        yield Chip(f"Submitter: {printable(filters.submitter)}", address.link(submitter=""))
+    for label in filters.labels:
+        rest = ",".join(label_text(other) for other in filters.labels if other is not label)
+        yield Chip(f"Label: {printable(label_text(label))}", address.link(label=rest))
+
+
+def _context(
+    board: Board, address: Address[GangFilters], columns: tuple[Column, ...]
+) -> dict[str, object]:
     filters, choices = address.filters, board.choices
     return {
         "filters": filters,
@@ -216,15 +265,10 @@ def _context(board: Board, address: Address[GangFilters]) -> dict[str, object]:
             make_select("group_by", "Group by", GROUPINGS, filters.group_by, "none"),
         ),
         "columns": headings_of(
-            COLUMNS, filters.ordering, ORDERINGS, lambda text: address.link(ordering=text)
+            columns, filters.ordering, ORDERINGS, lambda text: address.link(ordering=text)
         ),
-        "kept": tuple(
-            pair
-            for pair in address.pairs
-            if pair[0] in ("health", "code", "stage", "ordering", "columns")
-        ),
-        "reason": reason_title(filters.code) if filters.code else "",
-        "without_reason": address.link(code=""),
+        "kept": tuple(pair for pair in address.pairs if pair[0] in _KEPT),
+        "chips": tuple(_chips(address)),
         "any_health": address.without("health", "gone"),
         "query": urlencode(address.pairs),
     }

@@ -34,11 +34,15 @@ class Column:
     """Place in the menu of columns that people can hide. 0: the column is always shown."""
     shown_at_first: bool = True
     """Whether people see it who have not chosen columns."""
+    item: str = ""
+    """Key of the printed item if the attribute is a mapping."""
+    css_name: str = ""
+    """Name in the CSS class, if the key cannot be one."""
 
     @property
     def css(self) -> str:
         """Return the CSS class of its cells. `given` is another one, of cells with a value in an optional column."""
-        return f"column-{self.key}"
+        return f"column-{self.css_name or self.key}"
 
 
 def optional_columns(columns: Iterable[Column]) -> tuple[Column, ...]:

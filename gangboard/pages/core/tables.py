@@ -183,7 +183,10 @@ def _csv_cell(value: object) -> str:
         return time_text(value) or ""
     if isinstance(value, float):
         return str(int(value)) if value.is_integer() else str(value)
-    text = str(value)
+    if isinstance(value, Mapping):
+        text = ",".join(f"{key}={item}" for key, item in value.items())
+    else:
+        text = str(value)
     return f"'{text}" if text.lstrip()[:1] in _FORMULA or text[:1] in _FORMULA else text
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gangboard.domain.health import Health
+from gangboard.domain.owner import SubmitterSource
 from gangboard.pages.core.live.fragments import Fragment
 from gangboard.pages.gang.next_steps import NextStep, make_steps_to_take
 from gangboard.pages.gang.rows import GangDetail
@@ -55,6 +56,7 @@ def facts_fragment(detail: GangDetail) -> Fragment:
         "maker": maker,
         "offer": offer,
         "why_id": "why-maker",
+        "is_manager": detail.row.submitter_source == SubmitterSource.MANAGER,
         "labels": tuple(detail.row.labels.items())[:SHOWN_LABELS],
         "more_labels": tuple(detail.row.labels.items())[SHOWN_LABELS:],
     }

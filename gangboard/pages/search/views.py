@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from urllib.parse import urlencode
-
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.urls import NoReverseMatch, reverse
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from gangboard.pages.core.auth import viewer_for
 from gangboard.pages.core.layout import layout_fragments, render_page
 from gangboard.pages.core.query_state import read_text
-from gangboard.pages.search.queries import (
-    MOST_HITS,
-    PlaceHit,
-    SearchResults,
-    search_everything,
-)
+from gangboard.pages.search.queries import search_everything
+from gangboard.pages.search.rows import MOST_HITS
+from gangboard.readmodels.cluster_visibility import unread_clusters
 from gangboard.readmodels.formatting import printable
 from gangboard.readmodels.freshness import read_freshness
 from gangboard.readmodels.liveness import read_liveness
@@ -30,8 +24,8 @@ def search(request: HttpRequest) -> HttpResponse:
     text = read_text(request.GET, "q")
     clusters = read_freshness(viewer=viewer, now=now)
     results = search_everything(text, viewer=viewer, clusters=clusters, now=now)
-    if results.hits == 1 and "all" not in request.GET and (only := _address(results)):
-        return HttpResponseRedirect(only)
+    if results.only_href and "all" not in request.GET:
+        return HttpResponseRedirect(results.only_href)
     return render_page(
         request,
         "search/page.html",
@@ -40,25 +34,11 @@ def search(request: HttpRequest) -> HttpResponse:
         page=layout_fragments(clusters, read_liveness(now=now)),
         section="",
         live="",
-        context={"q": text, "shown": printable(text), "found": results, "most": MOST_HITS},
+        context={
+            "q": text,
+            "shown": printable(text),
+            "groups": results.groups,
+            "most": MOST_HITS,
+            "unseen": unread_clusters(clusters.values()),
+        },
     )
-
-
-def _address(results: SearchResults) -> str:
-    """Return the address of the only hit; empty if its name fits no address."""
-    for hit in (*results.gangs, *results.deleted):
-        return reverse("gang", args=(hit.row.id,))
-    for page, places in (("node", results.nodes), ("queue", results.queues)):
-        for place in places:
-            return _place_address(page, place)
-    for place in results.namespaces:
-        query = urlencode({"cluster": place.cluster, "namespace": place.name})
-        return f"{reverse('board')}?{query}"
-    return ""
-
-
-def _place_address(page: str, place: PlaceHit) -> str:
-    try:
-        return reverse(page, args=(place.cluster, place.name))
-    except NoReverseMatch:
-        return ""

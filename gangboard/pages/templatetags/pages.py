@@ -24,7 +24,6 @@ from gangboard.readmodels.node_pools import NodeSquare
 from gangboard.readmodels.rights import rights_of
 from gangboard.readmodels.state_labels import Face
 from gangboard.store.access import Viewer
-from gangboard.store.gang_search import LABEL
 
 register = template.Library()
 
@@ -52,7 +51,7 @@ def age(context: dict[str, Any], since: datetime | None) -> str:
 @register.simple_tag
 def label_link(key: str, value: str) -> str:
     """Print a label of a gang as a link to all gangs with that label."""
-    query = urlencode({"q": f"{LABEL}{key}={value}"})
+    query = urlencode({"label": f"{key}={value}"})
     address = f"{reverse('board')}?{query}"
     return format_html('<a href="{}" title="Gangs with this label">{}={}</a>', address, key, value)
 

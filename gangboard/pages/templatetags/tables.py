@@ -63,10 +63,15 @@ def cells(context: Any, columns: Iterable[Column], row: Any) -> SafeString:
 
 def _cell(context: Any, column: Column, row: Any) -> str:
     value = getattr(row, column.value) if column.value else None
-    css = f"{column.css} given" if column.choice and value else column.css
+    if column.item:
+        value = value.get(column.item) if value else None
+    css = f"{column.css} given" if (column.choice or column.item) and value else column.css
     inside = _inside(context, column, row, value)
     if column.is_row_header:
         return f'<th scope="row" class="{css}">{inside}</th>'
+    if column.item:
+        # Phones have no headings, and styles do not know the label.
+        return f'<td class="{css}" data-label="{conditional_escape(column.label)}">{inside}</td>'
     return f'<td class="{css}">{inside}</td>'
 
 

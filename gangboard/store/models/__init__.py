@@ -26,6 +26,7 @@ from gangboard.store.models.people import (
     SavedView,
     SessionRecord,
     SignInLink,
+    SubmitterNames,
 )
 
 __all__ = [
@@ -62,6 +63,7 @@ __all__ = [
     "SavedView",
     "SessionRecord",
     "SignInLink",
+    "SubmitterNames",
     "Switch",
     "TrendPoint",
     "VerdictSpan",

@@ -58,7 +58,9 @@ class Gang(models.Model):
     )
     """Labels of the owner, as text by key."""
     submitter = models.CharField(max_length=128, default="", db_default="")
-    """Field manager that created the owner; empty if its managed fields do not tell."""
+    """Person or program that created the owner; empty if unknown."""
+    submitter_source = models.CharField(max_length=16, default="", db_default="")
+    """`domain.owner.SubmitterSource`; empty if the submitter is unknown."""
     restarts = models.BigIntegerField(default=0)
     max_restarts = models.BigIntegerField(null=True)
     created_at = models.DateTimeField(null=True)
@@ -96,6 +98,7 @@ class Gang(models.Model):
                 ),
                 name="board_counts",
             ),
+            models.Index(fields=("name",), name="gangs_by_name"),
             models.Index(fields=("cluster", "namespace")),
             models.Index(fields=("cluster", "changed_version")),
             models.Index(fields=("cluster", "recheck_at")),
@@ -122,7 +125,17 @@ class GangSearch(models.Model):
     names = models.TextField()
     """Names that every viewer of the gang sees, one per line: its own, and those of its Jobs, pods, groups
     and their nodes. The last line has namespace, kind and queue."""
+    labels = models.TextField(default="", db_default="")
+    """Labels of its owner, one `key=value` per line."""
+    submitter = models.CharField(max_length=128, default="", db_default="")
+    gone = models.BooleanField(default=False, db_default=False)
+    """Whether the gang was deleted. Such rows soon outnumber the others."""
     said = models.TextField()
     """Title and code of the verdict."""
     sentence = models.TextField()
     """The sentence, which contains names that not every viewer may see."""
+
+    class Meta:
+        """An index that separates existing from deleted gangs, and finds those of one submitter."""
+
+        indexes = [models.Index(fields=("gone", "submitter"), name="search_by_submitter")]

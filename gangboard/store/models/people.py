@@ -161,6 +161,19 @@ class SavedView(models.Model):
         constraints = [models.UniqueConstraint(fields=("user", "name"), name="one_view_of_a_name")]
 
 
+class SubmitterNames(models.Model):
+    """Names in clusters that a person declared as their own, for the filter `mine`."""
+
+    user = models.OneToOneField(
+        settings.AUTH_USER_MODEL,
+        on_delete=models.CASCADE,
+        primary_key=True,
+        related_name="submitter_names",
+    )
+    names = models.JSONField(default=list)
+    """[name, …] as typed."""
+
+
 class BoardColumns(models.Model):
     """The Board columns that a person chose."""
 

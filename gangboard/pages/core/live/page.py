@@ -41,7 +41,7 @@ class LivePage(View, Generic[Data]):
     template_name: str
     section: ClassVar[str]
     """Its entry in the navigation."""
-    personal: ClassVar[bool] = False
+    personal: bool = False
     """Whether users with the same roles may see different content."""
     welcomes: ClassVar[bool] = False
     """Whether it shows the welcome card while the viewer sees no cluster."""
