@@ -27,6 +27,7 @@ from gangboard.store.models.people import (
     SessionRecord,
     SignInLink,
 )
+from gangboard.store.models.usage import Eviction, UsageDay, UsageMeter
 
 __all__ = [
     "AccessToken",
@@ -42,6 +43,7 @@ __all__ = [
     "ClusterCapacity",
     "ClusterTrial",
     "Delivery",
+    "Eviction",
     "FeedEvent",
     "FeedHead",
     "Gang",
@@ -64,6 +66,8 @@ __all__ = [
     "SignInLink",
     "Switch",
     "TrendPoint",
+    "UsageDay",
+    "UsageMeter",
     "VerdictSpan",
     "WatchedObject",
 ]
