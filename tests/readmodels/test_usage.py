@@ -9,7 +9,7 @@ import pytest
 
 from gangboard.domain.usage import AcceleratorUse
 from gangboard.pages.usage.queries import UsageQuery, read_usage, usual_period
-from gangboard.pages.usage.rows import Hours, Usage
+from gangboard.pages.usage.rows import AcceleratorUsage, Hours
 from gangboard.readmodels.freshness import read_freshness
 from gangboard.store.access import Scope, Viewer
 from gangboard.store.models import Cluster
@@ -36,13 +36,13 @@ def usage_of(
     end: date = TODAY,
     now: datetime = NOW,
     **fields: str,
-) -> Usage:
+) -> AcceleratorUsage:
     query = UsageQuery(begin, end, by or ("namespace",), **fields)
     clusters = read_freshness(viewer=viewer, now=now)
     return read_usage(viewer=viewer, query=query, clusters=clusters, now=now)
 
 
-def used(usage: Usage) -> dict[tuple[str, ...], float]:
+def used(usage: AcceleratorUsage) -> dict[tuple[str, ...], float]:
     return {row.keys: row.hours.used for row in usage.rows}
 
 

@@ -25,7 +25,7 @@ from gangboard.pages.core.serializers import serializer_of
 from gangboard.pages.usage.eviction_queries import EvictionFilters, count_evictions, eviction_page
 from gangboard.pages.usage.eviction_rows import EvictionCounts
 from gangboard.pages.usage.queries import UsageQuery, place_of, read_usage, usual_period
-from gangboard.pages.usage.rows import GROUPINGS, Usage, UsageRow
+from gangboard.pages.usage.rows import GROUPINGS, AcceleratorUsage, UsageRow
 from gangboard.readmodels.evictions import EvictionRow
 from gangboard.readmodels.freshness import read_freshness
 
@@ -59,7 +59,7 @@ class UsageParameters(PageQuery):
     namespace = serializers.CharField(required=False, max_length=LONGEST_NAME)
 
 
-class UsageSerializer(serializer_of(Usage), PageSerializer):  # type: ignore[misc]  # made at run time
+class UsageSerializer(serializer_of(AcceleratorUsage), PageSerializer):  # type: ignore[misc]  # made at run time
     """One page of accelerator-hours, with sums and gaps of the whole period."""
 
     results = serializer_of(UsageRow)(many=True)
@@ -101,7 +101,7 @@ class UsageView(ReadView):
             usage.rows,
             place_of,
             order=",".join(query["by"]),
-            **serializer_of(Usage)(usage, context={"now": now}).data,
+            **serializer_of(AcceleratorUsage)(usage, context={"now": now}).data,
         )
 
 

@@ -18,10 +18,10 @@ from gangboard.domain.usage import AMOUNTS
 from gangboard.pages.usage.rows import (
     GROUPINGS,
     NO_HOURS,
+    AcceleratorUsage,
     CoverageRow,
     GapRow,
     Hours,
-    Usage,
     UsageRow,
     hours_of,
     row_of,
@@ -90,7 +90,7 @@ class _Known:
 
 def read_usage(
     *, viewer: Viewer, query: UsageQuery, clusters: Mapping[int, Freshness], now: datetime
-) -> Usage:
+) -> AcceleratorUsage:
     """Return the accelerator time that the viewer may see (4 queries). `clusters` are all that the viewer sees."""
     selected = {
         id_: freshness
@@ -109,7 +109,7 @@ def read_usage(
             total[index] += amount
     observed = any(cluster.observed for cluster in known.values())
     gaps = [gap for cluster in known.values() for gap in cluster.gaps]
-    return Usage(
+    return AcceleratorUsage(
         begin=query.begin,
         end=query.end,
         by=query.by,

@@ -188,7 +188,7 @@ class CoverageRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Usage:
+class AcceleratorUsage:
     """The accelerator time of a period."""
 
     json_name: ClassVar = "UsageTotals"
