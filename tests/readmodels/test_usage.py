@@ -65,7 +65,7 @@ def test_days_are_summed_by_namespace(owner: Viewer) -> None:
         ("vision", Hours(1, 0, 0, 0, 0)),
     ]
     assert usage.sums == Hours(4, 1, 3, 4, 5)
-    assert (usage.gaps, usage.complete) == ((), True)
+    assert (usage.known.gaps, usage.complete) == ((), True)
 
 
 @pytest.mark.parametrize(
@@ -111,9 +111,9 @@ def test_an_outage_is_a_gap_and_not_zero(owner: Viewer) -> None:
     make_outage(cluster, NOW - 4 * HOUR, NOW - 2 * HOUR)
     usage = usage_of(owner, begin=TODAY)
     assert usage.sums == Hours(16, 0, 16, 0, 16)
-    (gap,) = usage.gaps
+    (gap,) = usage.known.gaps
     assert (gap.reason, gap.began_at, gap.ended_at) == ("outage", NOW - 4 * HOUR, NOW - 2 * HOUR)
-    (coverage,) = usage.coverage
+    (coverage,) = usage.known.coverage
     assert (coverage.observed_seconds, coverage.period_seconds) == (10 * 3600, 12 * 3600)
     assert coverage.percent == 83
 
@@ -123,7 +123,7 @@ def test_a_silent_cluster_counts_up_to_its_last_answer(owner: Viewer) -> None:
     run(cluster, since=NOW - 3 * HOUR, used=1)
     usage = usage_of(owner)
     assert usage.sums == Hours(2, 0, 0, 0, 1)
-    (gap,) = usage.gaps
+    (gap,) = usage.known.gaps
     assert (gap.reason, gap.began_at, gap.ended_at) == ("outage", NOW - HOUR, None)
 
 
@@ -131,7 +131,7 @@ def test_before_the_first_record_nothing_is_known(owner: Viewer) -> None:
     recorded(usage_since=NOW - 6 * HOUR)
     usage = usage_of(owner, begin=TODAY)
     assert usage.sums == Hours(0, 0, 0, 0, 0)
-    (gap,) = usage.gaps
+    (gap,) = usage.known.gaps
     assert (gap.reason, gap.ended_at) == ("not-recorded", NOW - 6 * HOUR)
 
 
@@ -143,7 +143,7 @@ def test_sums_of_a_period_without_any_record_are_null(
     yesterday = TODAY - DAY
     usage = usage_of(owner, begin=yesterday, end=yesterday)
     assert (usage.sums, usage.rows) == (None, ())
-    (gap,) = usage.gaps
+    (gap,) = usage.known.gaps
     assert gap.reason == "not-recorded"
     assert gap.ended_at == datetime(2026, 11, 19, tzinfo=UTC)
 
@@ -152,7 +152,7 @@ def test_deleted_days_are_a_gap(owner: Viewer, settings: Any) -> None:
     settings.USAGE_DAYS = settings.HISTORY_DAYS = 10
     recorded()
     usage = usage_of(owner, begin=TODAY - 12 * DAY)
-    (gap,) = usage.gaps
+    (gap,) = usage.known.gaps
     assert (gap.reason, gap.ended_at) == ("deleted", NOW - 10 * DAY)
 
 
@@ -165,13 +165,13 @@ def test_a_viewer_gets_the_namespaces_of_its_roles() -> None:
     viewer = Viewer(3, "rene", (Scope(cluster.pk, "research", "viewer"),))
     usage = usage_of(viewer)
     assert used(usage) == {("research",): 9}
-    assert [row.cluster for row in usage.coverage] == ["eu-train"]
+    assert [row.cluster for row in usage.known.coverage] == ["eu-train"]
 
 
 def test_a_stranger_gets_nothing(stranger: Viewer) -> None:
     make_usage(recorded(), now=NOW)
     usage = usage_of(stranger)
-    assert (usage.rows, usage.sums, usage.coverage) == ((), None, ())
+    assert (usage.rows, usage.sums, usage.known.coverage) == ((), None, ())
 
 
 def test_a_cluster_and_a_namespace_can_be_selected(owner: Viewer) -> None:

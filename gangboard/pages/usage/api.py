@@ -77,7 +77,7 @@ class UsageView(ReadView):
     def get(self, request: Request) -> Response:
         """Sum up accelerator-hours over a period.
 
-        A time in which a cluster was not observed is in `gaps` and in `not observed`, and in no other number.
+        A time in which a cluster was not observed is in `known` and in `unobserved`, and in no other number.
         """
         serializer = serializer_of(UsageRow)
         query, paging = read_list_query(request, UsageParameters, serializer)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import datetime, timedelta
 
 from django.db.models import QuerySet
 
@@ -16,6 +16,7 @@ from gangboard.pages.usage.eviction_rows import (
     EvictionCounts,
     EvictionPage,
 )
+from gangboard.pages.usage.queries import read_coverage
 from gangboard.readmodels.cursors import LARGEST_PAGE, SortKey, read_page
 from gangboard.readmodels.evictions import EvictionRow, eviction_row, taker_text
 from gangboard.readmodels.formatting import printable
@@ -85,7 +86,7 @@ def count_evictions(
     clusters: Mapping[int, Freshness],
     now: datetime,
 ) -> EvictionCounts:
-    """Return the numbers of the last days by UTC day, gang, taker and queue (1 query)."""
+    """Return the numbers of the last days by UTC day, gang, taker and queue (3 queries)."""
     first = now.date() - timedelta(days=DAYS - 1)
     rows = [
         row
@@ -105,7 +106,8 @@ def count_evictions(
     return EvictionCounts(
         since=first,
         count=len(rows),
-        days=_days(rows, first, now.date()),
+        known=read_coverage(_selected(filters, clusters), begin=first, end=now.date(), now=now),
+        days=_days(rows),
         victims=_most(victims),
         takers=_most(takers, unknown="unknown"),
         queues=_most(queues, unknown="no queue"),
@@ -116,22 +118,22 @@ def count_evictions(
 def _select(
     viewer: Viewer, filters: EvictionFilters, clusters: Mapping[int, Freshness]
 ) -> QuerySet[Eviction]:
-    ids = [id_ for id_, row in clusters.items() if filters.cluster in ("", row.cluster)]
+    ids = list(_selected(filters, clusters))
     equal = {
         name: value for name in ("namespace", "queue", "code") if (value := getattr(filters, name))
     }
     return Eviction.objects.filter(viewer.gang_filter(), cluster_id__in=ids, **equal)
 
 
-def _days(rows: list[Eviction], first: date, last: date) -> tuple[DayRow, ...]:
+def _selected(filters: EvictionFilters, clusters: Mapping[int, Freshness]) -> dict[int, Freshness]:
+    return {id_: row for id_, row in clusters.items() if filters.cluster in ("", row.cluster)}
+
+
+def _days(rows: list[Eviction]) -> tuple[DayRow, ...]:
     numbers = Counter((row.at.date(), row.code) for row in rows)
-    days = [last - timedelta(days=back) for back in range((last - first).days + 1)]
     return tuple(
-        DayRow(
-            day=day,
-            **{code.value: numbers[day, code.value] for code in EvictionCode},
-        )
-        for day in days
+        DayRow(day=day, **{code.value: numbers[day, code.value] for code in EvictionCode})
+        for day in sorted({row.at.date() for row in rows}, reverse=True)
     )
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import ClassVar
 
+from gangboard.pages.usage.rows import Coverage
 from gangboard.readmodels.declarations import shown
 from gangboard.readmodels.evictions import EvictionRow
 
@@ -38,7 +39,8 @@ class EvictionCounts:
 
     since: date = shown("Since", "First day that is counted (UTC).")
     count: int = shown("Evictions")
-    days: tuple[DayRow, ...] = shown("By day", "The newest day first.")
+    known: Coverage = shown("Known", "How much of these days is known.")
+    days: tuple[DayRow, ...] = shown("By day", "Days with evictions, the newest first.")
     victims: tuple[CountRow, ...] = shown(
         "Gangs that lost their place", "Up to ten, the most first."
     )

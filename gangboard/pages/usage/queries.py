@@ -19,6 +19,7 @@ from gangboard.pages.usage.rows import (
     GROUPINGS,
     NO_HOURS,
     AcceleratorUsage,
+    Coverage,
     CoverageRow,
     GapRow,
     Hours,
@@ -97,7 +98,7 @@ def read_usage(
         for id_, freshness in clusters.items()
         if query.cluster in ("", freshness.cluster)
     }
-    period = _period_of(query, now)
+    period = _period_of(query.begin, query.end, now)
     known = _known(selected, period, now)
     sums: defaultdict[tuple[object, ...], list[float]] = defaultdict(lambda: [0.0] * len(AMOUNTS))
     for key, amounts in (
@@ -108,13 +109,27 @@ def read_usage(
         for index, amount in enumerate(amounts):
             total[index] += amount
     observed = any(cluster.observed for cluster in known.values())
-    gaps = [gap for cluster in known.values() for gap in cluster.gaps]
     return AcceleratorUsage(
         begin=query.begin,
         end=query.end,
         by=query.by,
         rows=_rows(query, sums, selected),
         sums=_sum(list(sums.values())) if observed or sums else None,
+        known=_coverage(known, period),
+    )
+
+
+def read_coverage(
+    clusters: Mapping[int, Freshness], *, begin: date, end: date, now: datetime
+) -> Coverage:
+    """Return how much is known of these clusters in a period (2 queries)."""
+    period = _period_of(begin, end, now)
+    return _coverage(_known(clusters, period, now), period)
+
+
+def _coverage(known: Mapping[int, _Known], period: _Period) -> Coverage:
+    gaps = [gap for cluster in known.values() for gap in cluster.gaps]
+    return Coverage(
         coverage=tuple(
             CoverageRow(
                 cluster=cluster.freshness.cluster,
@@ -131,9 +146,9 @@ def _newest_first(gap: GapRow) -> tuple[float, str]:
     return -gap.began_at.timestamp(), gap.cluster
 
 
-def _period_of(query: UsageQuery, now: datetime) -> _Period:
-    begin = datetime.combine(query.begin, time(), UTC)
-    end = datetime.combine(query.end + _DAY, time(), UTC)
+def _period_of(first: date, last: date, now: datetime) -> _Period:
+    begin = datetime.combine(first, time(), UTC)
+    end = datetime.combine(last + _DAY, time(), UTC)
     return _Period(begin, max(begin, min(end, now)))
 
 

@@ -188,6 +188,22 @@ class CoverageRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Coverage:
+    """How much of a period is known."""
+
+    coverage: tuple[CoverageRow, ...] = shown(
+        "Coverage", "How much of the period is known of each selected cluster."
+    )
+    gaps: tuple[GapRow, ...] = shown("Gaps", "Times that are not known, the newest first.")
+
+    @property
+    def incomplete(self) -> tuple[CoverageRow, ...]:
+        """The clusters that were not observed in the whole period."""
+        gaps = {gap.cluster for gap in self.gaps}
+        return tuple(row for row in self.coverage if row.cluster in gaps)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AcceleratorUsage:
     """The accelerator time of a period."""
 
@@ -200,26 +216,17 @@ class AcceleratorUsage:
     sums: Hours | None = shown(
         "Sums", "Over all rows. Null if no selected cluster was observed in the period."
     )
-    coverage: tuple[CoverageRow, ...] = shown(
-        "Coverage", "How much of the period is known of each selected cluster."
-    )
-    gaps: tuple[GapRow, ...] = shown("Gaps", "Times that are not known, the newest first.")
+    known: Coverage = shown("Known", "How much of the period is known.")
 
     @shown_property("Complete", "Whether all selected clusters were observed in the whole period.")
     def complete(self) -> bool:
         """Return whether there is no gap."""
-        return not self.gaps
+        return not self.known.gaps
 
     @property
     def labels(self) -> tuple[str, ...]:
         """The headings of the columns that rows are grouped by, as in `UsageRow.keys`."""
         return tuple(label for name, label in _COLUMN_ORDER if name in self.by)
-
-    @property
-    def incomplete(self) -> tuple[CoverageRow, ...]:
-        """The clusters that were not observed in the whole period."""
-        gaps = {gap.cluster for gap in self.gaps}
-        return tuple(row for row in self.coverage if row.cluster in gaps)
 
 
 _COLUMN_ORDER = tuple(
