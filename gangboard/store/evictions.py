@@ -30,12 +30,10 @@ class StoredEviction:
 
 def read_recorded(gang_ids: Sequence[str]) -> dict[str, list[StoredEviction]]:
     """Return the stored evictions of some gangs by gang id (1 query)."""
-    rows = Eviction.objects.filter(gang_id__in=gang_ids).order_by("at")
     recorded: defaultdict[str, list[StoredEviction]] = defaultdict(list)
-    for gang_id, *values in rows.values_list(
-        "gang_id", "pk", "code", "source", "at", "last_at", "taker_uid"
-    ):
-        recorded[gang_id].append(StoredEviction(*values))
+    for row in Eviction.objects.filter(gang_id__in=gang_ids).order_by("at"):
+        stored = StoredEviction(row.pk, row.code, row.source, row.at, row.last_at, row.taker_uid)
+        recorded[row.gang_id].append(stored)
     return {gang_id: recorded[gang_id] for gang_id in gang_ids}
 
 

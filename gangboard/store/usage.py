@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
+from typing import Any
 
 from django.db import connection
 
@@ -164,7 +165,7 @@ def _add_time(cluster_id: int, ended: Sequence[Meter], at: datetime) -> None:
     if not ended:
         return
     silent = silences(cluster_id, min(meter.since for meter in ended), at)
-    sums: defaultdict[tuple[object, ...], list[float]] = defaultdict(lambda: [0.0] * len(AMOUNTS))
+    sums: defaultdict[tuple[Any, ...], list[float]] = defaultdict(lambda: [0.0] * len(AMOUNTS))
     for meter in ended:
         place = meter.place
         for part in day_parts(meter.since, at, silent):
@@ -175,7 +176,7 @@ def _add_time(cluster_id: int, ended: Sequence[Meter], at: datetime) -> None:
     _add_rows([(cluster_id, *key, *amounts) for key, amounts in sums.items() if any(amounts)])
 
 
-def _add_rows(rows: Sequence[tuple[object, ...]]) -> None:
+def _add_rows(rows: Sequence[tuple[Any, ...]]) -> None:
     """Insert rows, or add their amounts to those that exist."""
     table, columns = UsageDay._meta.db_table, (*_KEY, *AMOUNTS)
     additions = ", ".join(f"{name} = {table}.{name} + excluded.{name}" for name in AMOUNTS)

@@ -51,9 +51,9 @@ class UsageParameters(PageQuery):
     )
     end = serializers.DateField(required=False, help_text="Last day (UTC). By default today.")
     by = GroupsField(
-        default=("namespace",),
+        required=False,
         max_length=200,
-        help_text=f"What to sum by, separated by commas: {', '.join(GROUPINGS)}.",
+        help_text=f"What to sum by, separated by commas: {', '.join(GROUPINGS)}. By default namespace.",
     )
     cluster = serializers.CharField(required=False, max_length=63, help_text="Name of a cluster.")
     namespace = serializers.CharField(required=False, max_length=LONGEST_NAME)
@@ -82,15 +82,14 @@ class UsageView(ReadView):
         serializer = serializer_of(UsageRow)
         query, paging = read_list_query(request, UsageParameters, serializer)
         viewer, now = self.viewer(), self.now()
+        by = query.get("by", ("namespace",))
         begin, end = usual_period(now)
         begin, end = query.get("begin", begin), query.get("end", end)
         if begin > end:
             raise ValidationError({"begin": ["The period ends before it begins."]})
         usage = read_usage(
             viewer=viewer,
-            query=UsageQuery(
-                begin, end, query["by"], query.get("cluster", ""), query.get("namespace", "")
-            ),
+            query=UsageQuery(begin, end, by, query.get("cluster", ""), query.get("namespace", "")),
             clusters=read_freshness(viewer=viewer, now=now),
             now=now,
         )
@@ -100,7 +99,7 @@ class UsageView(ReadView):
             serializer,
             usage.rows,
             place_of,
-            order=",".join(query["by"]),
+            order=",".join(by),
             **serializer_of(AcceleratorUsage)(usage, context={"now": now}).data,
         )
 
@@ -139,14 +138,16 @@ class EvictionsView(ReadView):
         serializer = serializer_of(EvictionRow)
         query, paging = read_list_query(request, EvictionQuery, serializer)
         viewer, now = self.viewer(), self.now()
-        selected = {
-            "viewer": viewer,
-            "filters": EvictionFilters(**query),
-            "clusters": read_freshness(viewer=viewer, now=now),
-        }
+        filters, clusters = EvictionFilters(**query), read_freshness(viewer=viewer, now=now)
         with cursor_errors():
-            page = eviction_page(**selected, cursor=paging.cursor, limit=paging.limit)
-        counts = count_evictions(**selected, now=now)
+            page = eviction_page(
+                viewer=viewer,
+                filters=filters,
+                clusters=clusters,
+                cursor=paging.cursor,
+                limit=paging.limit,
+            )
+        counts = count_evictions(viewer=viewer, filters=filters, clusters=clusters, now=now)
         return list_response(
             request,
             paging,

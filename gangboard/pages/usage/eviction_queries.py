@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, time, timedelta
 
 from django.db.models import QuerySet
 
@@ -88,11 +88,8 @@ def count_evictions(
 ) -> EvictionCounts:
     """Return the numbers of the last days by UTC day, gang, taker and queue (3 queries)."""
     first = now.date() - timedelta(days=DAYS - 1)
-    rows = [
-        row
-        for row in _select(viewer, filters, clusters).order_by("-at", "-pk")[:MOST_COUNTED]
-        if row.at.date() >= first
-    ]
+    recent = _select(viewer, filters, clusters).filter(at__gte=datetime.combine(first, time(), UTC))
+    rows = list(recent.order_by("-at", "-pk")[:MOST_COUNTED])
     victims = Counter(
         (clusters[row.cluster_id].cluster, f"{row.namespace}/{row.name}", row.gang_id)
         for row in rows

@@ -100,7 +100,7 @@ class UsageRow:
         return tuple(
             text
             for text in (
-                *(value and value.isoformat() for value in (self.week, self.day)),
+                *(str(value) if value else None for value in (self.week, self.day)),
                 self.cluster,
                 self.namespace,
                 None if self.queue is None else self.queue or "no queue",

@@ -37,6 +37,7 @@ from gangboard.pages.usage.eviction_queries import (
     count_evictions,
     eviction_page,
 )
+from gangboard.pages.usage.eviction_rows import EvictionPage
 from gangboard.pages.usage.queries import UsageQuery, read_usage, usual_period
 from gangboard.pages.usage.rows import FILE_COLUMNS, GROUPING_LABELS, UsageRow
 from gangboard.readmodels.evictions import LABELS, EvictionRow
@@ -97,12 +98,16 @@ def evictions(request: HttpRequest) -> HttpResponse:
     viewer, now = viewer_for(request), timezone.now()
     address = read_address("evictions", EvictionFilters, request.GET)
     clusters = read_freshness(viewer=viewer, now=now)
-    selected = {"viewer": viewer, "filters": address.filters, "clusters": clusters}
-    rows, pager = read_rows(
-        address, lambda cursor: eviction_page(**selected, cursor=cursor, limit=PAGE_SIZE)
-    )
+    filters = address.filters
+
+    def read(cursor: str) -> EvictionPage:
+        return eviction_page(
+            viewer=viewer, filters=filters, clusters=clusters, cursor=cursor, limit=PAGE_SIZE
+        )
+
+    rows, pager = read_rows(address, read)
     context = {
-        "counts": count_evictions(**selected, now=now),
+        "counts": count_evictions(viewer=viewer, filters=filters, clusters=clusters, now=now),
         "rows": rows,
         "pager": pager,
         "filters": address.filters,

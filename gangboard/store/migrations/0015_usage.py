@@ -1,18 +1,20 @@
 """Accelerator time of gangs by day, and their evictions."""
 
+from typing import Any
+
 import django.db.models.deletion
 from django.db import migrations, models
 
 _AMOUNTS = ("used", "held", "eligible", "ineligible", "unobserved")
 
 
-def _cluster() -> models.ForeignKey:
+def _cluster() -> "models.ForeignKey[Any, Any]":
     return models.ForeignKey(
         on_delete=django.db.models.deletion.CASCADE, related_name="+", to="store.cluster"
     )
 
 
-def _text(length: int = 253) -> models.CharField:
+def _text(length: int = 253) -> "models.CharField[str, str]":
     return models.CharField(default="", max_length=length)
 
 
