@@ -24,9 +24,13 @@ _BY_SCHEDULER = "PreemptionByScheduler"
 
 
 def evictions_of(gang: Gang) -> tuple[GangEviction, ...]:
-    """Return the known evictions of a gang, the oldest first. Its pods' evictions come before its entries'."""
+    """Return the known evictions of a gang, the oldest first. Its pods' evictions come before its entries'.
+
+    Clocks differ a little. A time further in the future is not believed until it has come.
+    """
     pods = sorted([*_of_pods(gang), *_of_events(gang)], key=lambda eviction: eviction.at)
-    return (*_merged(pods), *_of_entries(gang))
+    evictions = (*_merged(pods), *_of_entries(gang))
+    return tuple(item for item in evictions if item.last_at <= gang.now + TOGETHER)
 
 
 def _of_pods(gang: Gang) -> Iterator[GangEviction]:

@@ -115,6 +115,10 @@ class UsageRecorder:
         self._day = day
 
 
+MOST_OF_GANG = 500
+"""Stored evictions of one gang. More are not stored, because anyone who may write events could add any number."""
+
+
 class EvictionRecorder:
     """Stores each eviction of the gangs of one cluster once."""
 
@@ -156,9 +160,9 @@ class EvictionRecorder:
         for uid in uids:
             self._recorded.pop(uid, None)
 
-    def _is_stored(self, recorded: Iterable[StoredEviction], eviction: GangEviction) -> bool:
+    def _is_stored(self, recorded: Sequence[StoredEviction], eviction: GangEviction) -> bool:
         known = recorded_as(eviction, recorded, TOGETHER)
         if known is None:
-            return False
+            return len(recorded) >= MOST_OF_GANG
         knows_taker = eviction.taker is None or bool(known.taker_uid)
         return knows_taker and eviction.last_at <= known.last_at

@@ -85,10 +85,11 @@ def delete_old_evictions(*, before: datetime) -> None:
 
 
 def _taker_columns(taker: ObjectRef) -> dict[str, str]:
+    """Return the columns of a taker. The API server does not check the length of names in events."""
     return {
-        "taker_group": taker.group,
-        "taker_kind": taker.kind,
-        "taker_namespace": taker.namespace,
-        "taker_name": taker.name,
-        "taker_uid": taker.uid,
+        "taker_group": taker.group[:253],
+        "taker_kind": taker.kind[:63],
+        "taker_namespace": taker.namespace[:253],
+        "taker_name": taker.name[:253],
+        "taker_uid": taker.uid[:64],
     }

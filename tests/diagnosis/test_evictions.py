@@ -65,6 +65,11 @@ def test_a_pod_without_a_node_has_no_place_to_lose() -> None:
     assert told(a_pod("low-0", of=JOB, disruption=disruption)) == ()
 
 
+def test_a_time_in_the_future_is_not_believed() -> None:
+    assert told(preempted(0, -61)) == ()
+    assert len(told(preempted(0, -60))) == 1
+
+
 def test_a_queue_entry_tells_its_last_eviction() -> None:
     last = EntryEviction(EvictionCode.PREEMPTED, "Preempted", ago(40), TAKER.uid)
     entry = an_entry(JOB, evicted=last)

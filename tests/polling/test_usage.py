@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import timedelta
+from typing import Any
 
 from django.utils import timezone
 
 from gangboard.store.models import Cluster, Eviction, Gang, UsageDay, UsageMeter
+from simulator import Simulator
 from tests.polling.conftest import Watching
 from tests.polling.test_preemptions import (
     lose,
@@ -18,6 +20,17 @@ from tests.polling.test_preemptions import (
 )
 
 Watch = Callable[..., Watching]
+
+
+def _report_now(simulator: Simulator) -> None:
+    """Report a preemption of this moment."""
+    report_preemption(simulator)
+    at = timezone.now().isoformat().replace("+00:00", "Z")
+
+    def change(event: dict[str, Any]) -> None:
+        event["eventTime"] = at
+
+    simulator.objects.update("events.k8s.io/v1", "Event", "low-a.1", change, "default")
 
 
 def test_each_gang_with_accelerators_has_one_meter(watch: Watch) -> None:
@@ -76,7 +89,7 @@ def test_a_preemption_is_stored_once_over_polls_and_restarts(watch: Watch) -> No
     watching = watch()
     two_jobs(watching.simulator)
     watching.settle()
-    play(watching, report_preemption, lose, try_again)
+    play(watching, _report_now, lose, try_again)
     watching.forget()
     watching.settle()
     assert watching.once().ok

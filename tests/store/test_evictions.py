@@ -91,6 +91,21 @@ def test_a_known_eviction_costs_no_query(gang: Gang, django_assert_num_queries: 
         assert recorder.news(told) == []
 
 
+def test_names_in_events_can_be_too_long(gang: Gang) -> None:
+    taker = ObjectRef("g" * 300, "K" * 100, "n" * 300, "t" * 300, "u" * 100)
+    record(gang, preempted(taker=taker))
+    row = Eviction.objects.get()
+    assert (len(row.taker_name), len(row.taker_kind), len(row.taker_uid)) == (253, 63, 64)
+    assert record(gang, preempted(taker=taker)) == 0
+
+
+def test_one_gang_has_a_limited_number(gang: Gang, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gangboard.polling.usage_recorder.MOST_OF_GANG", 2)
+    for number in range(3):
+        record(gang, preempted(number * 100))
+    assert Eviction.objects.count() == 2
+
+
 def test_evictions_outlive_their_gang_until_they_are_old(gang: Gang) -> None:
     record(gang, preempted())
     gang.delete()

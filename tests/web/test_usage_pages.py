@@ -60,7 +60,9 @@ class TestUsage:
     @pytest.mark.parametrize(
         ("query", "sentence"),
         [
-            ("begin=soon", "A date is written as YYYY-MM-DD."),
+            ("begin=soon", "A date is written as YYYY-MM-DD"),
+            ("begin=0001-01-01", "in the years 2000 to 2199."),
+            ("end=9999-12-31", "in the years 2000 to 2199."),
             ("begin=2026-02-01&end=2026-01-01", "The period ends before it begins."),
         ],
     )

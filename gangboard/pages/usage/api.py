@@ -24,7 +24,14 @@ from gangboard.pages.core.api.views import ReadView
 from gangboard.pages.core.serializers import serializer_of
 from gangboard.pages.usage.eviction_queries import EvictionFilters, count_evictions, eviction_page
 from gangboard.pages.usage.eviction_rows import EvictionCounts
-from gangboard.pages.usage.queries import UsageQuery, place_of, read_usage, usual_period
+from gangboard.pages.usage.queries import (
+    FIRST_DAY,
+    LAST_DAY,
+    UsageQuery,
+    place_of,
+    read_usage,
+    usual_period,
+)
 from gangboard.pages.usage.rows import GROUPINGS, AcceleratorUsage, UsageRow
 from gangboard.readmodels.evictions import EvictionRow
 from gangboard.readmodels.freshness import read_freshness
@@ -42,14 +49,25 @@ class GroupsField(serializers.CharField):
         return tuple(dict.fromkeys(names))
 
 
+class DayField(serializers.DateField):
+    """A day of the years 2000 to 2199."""
+
+    def to_internal_value(self, value: Any) -> Any:
+        """Return the day. Raises ValidationError for another year."""
+        day = super().to_internal_value(value)
+        if not FIRST_DAY <= day <= LAST_DAY:
+            raise ValidationError("The year must be between 2000 and 2199.")
+        return day
+
+
 class UsageParameters(PageQuery):
     """The query of `usage/`."""
 
-    begin = serializers.DateField(
+    begin = DayField(
         required=False,
         help_text="First day (UTC). By default the Monday three weeks before this week's.",
     )
-    end = serializers.DateField(required=False, help_text="Last day (UTC). By default today.")
+    end = DayField(required=False, help_text="Last day (UTC). By default today.")
     by = GroupsField(
         required=False,
         max_length=200,

@@ -32,6 +32,8 @@ from gangboard.store.access import Viewer
 from gangboard.store.models import Cluster, Outage, UsageDay, UsageMeter
 from gangboard.store.usage import Interval, amounts_of, day_parts, meter_of
 
+FIRST_DAY, LAST_DAY = date(2000, 1, 1), date(2199, 12, 31)
+"""Limits of a period. Times near the limits of `datetime` cannot be printed in every time zone."""
 USUAL_WEEKS = 4
 """Weeks of the period if the viewer chooses none: this one and those before."""
 MOST_GAPS = 200

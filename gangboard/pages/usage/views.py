@@ -38,7 +38,13 @@ from gangboard.pages.usage.eviction_queries import (
     eviction_page,
 )
 from gangboard.pages.usage.eviction_rows import EvictionPage
-from gangboard.pages.usage.queries import UsageQuery, read_usage, usual_period
+from gangboard.pages.usage.queries import (
+    FIRST_DAY,
+    LAST_DAY,
+    UsageQuery,
+    read_usage,
+    usual_period,
+)
 from gangboard.pages.usage.rows import FILE_COLUMNS, GROUPING_LABELS, UsageRow
 from gangboard.readmodels.evictions import LABELS, EvictionRow
 from gangboard.readmodels.freshness import read_freshness
@@ -133,7 +139,7 @@ def query_of(filters: UsageFilters, now: datetime) -> tuple[UsageQuery, str]:
     begin, end = _day(filters.begin), _day(filters.end)
     problem = ""
     if (filters.begin and begin is None) or (filters.end and end is None):
-        problem = "A date is written as YYYY-MM-DD."
+        problem = "A date is written as YYYY-MM-DD and is in the years 2000 to 2199."
     begin, end = begin or usual_begin, end or usual_end
     if begin > end:
         problem = problem or "The period ends before it begins."
@@ -146,9 +152,10 @@ def query_of(filters: UsageFilters, now: datetime) -> tuple[UsageQuery, str]:
 
 def _day(text: str) -> date | None:
     try:
-        return date.fromisoformat(text)
+        day = date.fromisoformat(text)
     except ValueError:
         return None
+    return day if FIRST_DAY <= day <= LAST_DAY else None
 
 
 def _select_group(name: str, label: str, chosen: str, usual: str) -> Select:

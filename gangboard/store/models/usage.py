@@ -24,7 +24,7 @@ class UsageMeter(models.Model):
     """uid of the owner."""
     namespace = models.CharField(max_length=253)
     queue = models.CharField(max_length=253, default="")
-    submitter = models.CharField(max_length=128, default="")
+    submitter = models.CharField(max_length=253, default="")
     stage = models.CharField(max_length=16)
     code = models.CharField(max_length=64)
     used = models.FloatField(default=0)
@@ -48,7 +48,7 @@ class UsageDay(models.Model):
     day = models.DateField()
     namespace = models.CharField(max_length=253)
     queue = models.CharField(max_length=253, default="")
-    submitter = models.CharField(max_length=128, default="")
+    submitter = models.CharField(max_length=253, default="")
     stage = models.CharField(max_length=16)
     code = models.CharField(max_length=64)
     used = models.FloatField(default=0)
