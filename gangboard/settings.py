@@ -206,6 +206,13 @@ POLL_SLOTS = env.read_count(
 REPAIR_INTERVAL = env.read_number(
     "GANGBOARD_REPAIR_INTERVAL", 900, "seconds between complete lists as repair", least=30
 )
+USAGE_DAYS = env.read_number(
+    "GANGBOARD_USAGE_DAYS",
+    400,
+    "days for which the accelerator time of each day is kept",
+    least=1,
+    most=3650,
+)
 HISTORY_DAYS = env.read_number(
     "GANGBOARD_HISTORY_DAYS", 90, "days for which past verdicts are kept", least=1, most=3650
 )

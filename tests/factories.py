@@ -7,11 +7,14 @@ from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from django.utils import timezone
+
 from gangboard.domain.advice import advised_steps
 from gangboard.domain.event import Event
 from gangboard.domain.group import Group, Policy
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.objects import Condition, Controller, Meta, ObjectRef
+from gangboard.domain.usage import AMOUNTS
 from gangboard.domain.verdict import (
     Evidence,
     Finding,
@@ -24,10 +27,12 @@ from gangboard.store.gang_search import save_search
 from gangboard.store.gangs import Detail, gang_id, pack_detail
 from gangboard.store.models import (
     Cluster,
+    Eviction,
     Gang,
     Heartbeat,
     Outage,
     ResourceState,
+    UsageDay,
     VerdictSpan,
     WatchedObject,
 )
@@ -305,6 +310,44 @@ def make_outage(
         ended_at=ended_at,
         problem=problem,
         sentence=sentence,
+    )
+
+
+def make_usage(cluster: Cluster, *, now: datetime | None = None, **columns: Any) -> UsageDay:
+    """Make the accelerator time of a day, by default of the real today: ten accelerator-hours used."""
+    day = (now or timezone.now()).date()
+    values = {
+        "day": day,
+        "namespace": "research",
+        "queue": "gpu-prod",
+        "submitter": "ada",
+        "stage": "run",
+        "code": "running",
+    }
+    amounts = {} if columns.keys() & set(AMOUNTS) else {"used": 36_000.0}
+    Cluster.objects.filter(pk=cluster.pk, usage_since=None).update(
+        usage_since=cluster.created_at - timedelta(days=60)
+    )
+    return UsageDay.objects.create(cluster=cluster, **{**values, **amounts, **columns})
+
+
+def make_eviction(gang: Gang, *, at: datetime | None = None, **columns: Any) -> Eviction:
+    """Make a preemption of a gang an hour ago by Job urgent/eval."""
+    at = at or timezone.now() - timedelta(hours=1)
+    names = ("api_group", "kind", "namespace", "name", "queue", "accelerators")
+    values = {
+        "code": "preempted",
+        "at": at,
+        "last_at": at,
+        "taker_group": "batch",
+        "taker_kind": "Job",
+        "taker_namespace": "urgent",
+        "taker_name": "eval",
+        "taker_uid": "uid-eval",
+        **{name: getattr(gang, name) for name in names},
+    }
+    return Eviction.objects.create(
+        cluster_id=gang.cluster_id, gang_id=gang.pk, **{**values, **columns}
     )
 
 

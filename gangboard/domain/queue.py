@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
+from gangboard.domain.eviction import EntryEviction
 from gangboard.domain.objects import Condition, Meta, find_condition
 from gangboard.domain.quota import FlavorAmount, QueueName
 from gangboard.domain.suspension import FieldWriter
@@ -158,8 +159,16 @@ class QueueEntry:
     """Name of the owner's entry that this one replaces once it is admitted."""
     is_variant: bool = False
     """One of several alternatives for another entry, which represents all of them."""
+    evicted: EntryEviction | None = None
+    """Its last eviction, until it is admitted again."""
     group_pods: int = 0
     """Number of pods that it admits together, if pods name the entry themselves. 0 if it has an owner."""
+
+    @property
+    def takers(self) -> frozenset[str]:
+        """uids of the owners for which it was preempted."""
+        told = (self.message, self.evicted)
+        return frozenset(item.taker for item in told if item is not None and item.taker)
 
     @property
     def is_waiting(self) -> bool:

@@ -9,6 +9,7 @@ from gangboard.domain.capacity import ClusterCapacity, NodeInfo, Requested, Runn
 from gangboard.domain.node import Node
 from gangboard.domain.pod import Pod
 from gangboard.domain.pod_constraints import PodTerm
+from gangboard.domain.resources import is_accelerator
 from gangboard.placement.node_pods import (
     NodePods,
     PodUsage,
@@ -167,6 +168,16 @@ class Usage:
                 if terms := self._neighbours.matched(uid):
                     sums_of_node.match(taken, terms, 1)
         return {name: sums[name].load() for name in sorted(sums)}
+
+    def accelerators_of(self, uids: Iterable[str]) -> int:
+        """Return the accelerators of those of these pods that are bound to a node, known or not."""
+        return sum(
+            amount
+            for uid in uids
+            if (taken := self._taken.get(uid)) is not None and taken.is_bound
+            for resource, amount in taken.amounts.items()
+            if is_accelerator(resource)
+        )
 
     def capacity(
         self, why: str = "", running_gangs: RunningGangsReader | None = None

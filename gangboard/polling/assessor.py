@@ -9,10 +9,14 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from gangboard.diagnosis.engine import assess
+from gangboard.domain.eviction import GangEviction
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.pod import Pod
+from gangboard.domain.usage import AcceleratorUse
 from gangboard.domain.verdict import Verdict
+from gangboard.facts.accelerator_use import accelerator_use
 from gangboard.facts.cluster_view import ClusterView
+from gangboard.facts.evictions import evictions_of
 from gangboard.facts.gang import Gang as GangModel
 from gangboard.facts.stored_verdict import is_whole
 from gangboard.plugins import registry
@@ -25,6 +29,7 @@ from gangboard.polling.gang_inputs import (
     read_cluster_view,
 )
 from gangboard.polling.gang_rows import differs, gang_row
+from gangboard.polling.usage_recorder import UsageChanges
 from gangboard.polling.visibility import (
     is_followed,
     is_listed,
@@ -68,6 +73,32 @@ class _Snapshot:
     is_watched: bool
     """The worker saw all changes since the last assessment of these gangs as they happened."""
     digests: InputDigests
+
+
+@dataclass(frozen=True, slots=True)
+class _Assessment:
+    """The result of one gang."""
+
+    row: dict[str, Any]
+    use: AcceleratorUse
+    evictions: tuple[GangEviction, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Differences:
+    """The results of a batch of gangs that must be stored."""
+
+    changed: list[dict[str, Any]]
+    memory_only: list[dict[str, Any]]
+    """Rows of which only the memory differs. They keep their version."""
+    deleted: list[str]
+    usage: UsageChanges
+    evictions: list[tuple[Mapping[str, Any], GangEviction]]
+
+    def __bool__(self) -> bool:
+        return bool(
+            self.changed or self.memory_only or self.deleted or self.usage or self.evictions
+        )
 
 
 class Assessor:
@@ -121,6 +152,8 @@ class Assessor:
         changed |= self._assess_pending(reason, snapshot, settle=settle)
         changed |= cache.capacity.write(reason, now, at_once=settle or assesses_all)
         cache.trends.write(now, all_seen=not cache.unobserved)
+        cache.usage.begin(now)
+        cache.usage.carry_over(now)
         return changed
 
     def _without_unchanged(self, roots: set[str], digests: InputDigests) -> set[str]:
@@ -223,12 +256,13 @@ class Assessor:
             cache.node_usage.mark_complete(root)
         before = cache.gangs.read(present)
         present = self._without_leftovers(present, before, snapshot.now)
-        rows = [
-            self._row(gang, before.get(gang.owner.meta.ref.uid), snapshot, is_settled=is_settled)
+        results = [
+            self._judge(gang, before.get(gang.owner.meta.ref.uid), snapshot, is_settled=is_settled)
             for gang, is_settled in self._reader.read(
                 present, before, snapshot.cluster, snapshot.now
             )
         ]
+        rows = [result.row for result in results]
         changed = [row for row in rows if differs(row, before.get(row["uid"]))]
         changed_uids = {row["uid"] for row in changed}
         memory_only = [
@@ -237,7 +271,15 @@ class Assessor:
             if row["uid"] not in changed_uids
             and row["memory"] != bytes(before[row["uid"]]["memory"])
         ]
-        return self._store(changed, memory_only, deleted, before, snapshot.now)
+        uses = [(result.row, result.use) for result in results]
+        differences = _Differences(
+            changed,
+            memory_only,
+            deleted,
+            cache.usage.changes(uses, deleted, snapshot.now),
+            cache.evictions.news([(result.row, result.evictions) for result in results]),
+        )
+        return bool(differences) and self._store(differences, before, snapshot.now)
 
     def _without_leftovers(
         self, roots: list[str], before: Mapping[str, Any], now: datetime
@@ -253,14 +295,14 @@ class Assessor:
                 gangs.append(root)
         return gangs
 
-    def _row(
+    def _judge(
         self,
         gang: GangModel,
         before: dict[str, Any] | None,
         snapshot: _Snapshot,
         *,
         is_settled: bool,
-    ) -> dict[str, Any]:
+    ) -> _Assessment:
         verdict = assess(gang)
         uid = gang.owner.meta.ref.uid
         if verdict.recheck_at is not None:
@@ -270,7 +312,7 @@ class Assessor:
         if is_settled and is_repeatable(verdict.finding.health, gang.memory, verdict.memory):
             digest = snapshot.digests.of(uid)
             inputs = VerdictInputs(digest, self._cache.assessments.pack(uid))
-        return gang_row(
+        row = gang_row(
             self._cache.lease.cluster_id,
             self._cache.cluster_name,
             gang,
@@ -280,6 +322,8 @@ class Assessor:
             watched=snapshot.is_watched,
             inputs=inputs,
         )
+        on_nodes = self._cache.node_usage.accelerators_on_nodes(uid)
+        return _Assessment(row, accelerator_use(gang, verdict, on_nodes), evictions_of(gang))
 
     def _record(self, gang: GangModel, verdict: Verdict, capacity_version: int) -> None:
         """Record the assessment in the caches, so that later changes of the capacity can touch the gang."""
@@ -299,33 +343,29 @@ class Assessor:
             self._cache.node_usage.mark_complete(root.uid)
 
     def _store(
-        self,
-        changed: list[dict[str, Any]],
-        memory_only: list[dict[str, Any]],
-        deleted: list[str],
-        before: dict[str, dict[str, Any]],
-        now: datetime,
+        self, differences: _Differences, before: dict[str, dict[str, Any]], now: datetime
     ) -> bool:
-        """Store changed and deleted gangs under a new data version. Return whether a page shows a difference.
-
-        `memory_only`: rows of which only the memory differs. They keep their version.
-        """
-        cluster_id = self._cache.lease.cluster_id
-        if not (changed or memory_only or deleted):
-            return False
-        with writing(self._cache.lease):
+        """Store the differences, verdicts under a new data version. Return whether a page shows one."""
+        cache, cluster_id = self._cache, self._cache.lease.cluster_id
+        changed, memory_only = differences.changed, differences.memory_only
+        deleted, marked = differences.deleted, 0
+        with writing(cache.lease):
             version = next_data_version(cluster_id) if changed or deleted else 0
             for row in changed:
                 row["changed_version"] = version
-            save_gangs([*changed, *memory_only])
-            save_search(changed)
-            record_verdicts(changed, before, at=now)
-            marked = (
-                mark_gangs_deleted(cluster_id, deleted, at=now, version=version) if deleted else 0
-            )
-            end_spans(cluster_id, deleted, at=now)
+            if changed or memory_only:
+                save_gangs([*changed, *memory_only])
+                save_search(changed)
+                record_verdicts(changed, before, at=now)
+            if deleted:
+                marked = mark_gangs_deleted(cluster_id, deleted, at=now, version=version)
+                end_spans(cluster_id, deleted, at=now)
+            cache.usage.save(differences.usage, now)
+            cache.evictions.save(differences.evictions)
         for row in (*changed, *memory_only):
-            self._cache.gangs.put_stored(row)
+            cache.gangs.put_stored(row)
         for root in deleted:
-            self._cache.gangs.drop(root)
+            cache.gangs.drop(root)
+        cache.usage.note_saved(differences.usage)
+        cache.evictions.forget([*deleted, *(row["uid"] for row, _ in differences.evictions)])
         return bool(changed or marked)

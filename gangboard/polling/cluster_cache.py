@@ -45,6 +45,7 @@ from gangboard.polling.queues import QueueTracker
 from gangboard.polling.reachability import ContactMeter, OutageTracker
 from gangboard.polling.resource_watch import WatchedResource
 from gangboard.polling.row_cache import GangRowCache, ObjectCache
+from gangboard.polling.usage_recorder import EvictionRecorder, UsageRecorder
 from gangboard.polling.visibility import PODS_KEY
 from gangboard.polling.watch_history import DeletedOwners, SuspendHistory
 from gangboard.store.cluster_leases import ClusterLease
@@ -122,6 +123,8 @@ class ClusterCache:
     pending: PendingRounds = field(init=False)
     capacity: CapacityWriter = field(init=False)
     trends: TrendWriter = field(init=False)
+    usage: UsageRecorder = field(init=False)
+    evictions: EvictionRecorder = field(default_factory=EvictionRecorder)
     autoscaling: AutoscalingTracker = field(init=False)
     pod_claims: PodClaimTracker = field(init=False)
     queues: QueueTracker = field(init=False)
@@ -147,6 +150,7 @@ class ClusterCache:
         self.events = EventIndex(self.ownership_graph, self.preemptions, self.autoscaling)
         self.capacity = CapacityWriter(self.lease, self.node_usage, self.assessments)
         self.trends = TrendWriter(self.lease, self.capacity)
+        self.usage = UsageRecorder(self.lease)
         self._fill_tables()
 
     def _fill_tables(self) -> None:
@@ -273,7 +277,7 @@ class ClusterCache:
         A preemptor without a gang stands for itself.
         """
         uids = {item.related.uid for item in events if item.reason == "Preempted" and item.related}
-        uids |= {item.message.taker for item in entries if item.message and item.message.taker}
+        uids |= {uid for entry in entries for uid in entry.takers}
         roots = {uid: self.preemptions.gang_of(uid) for uid in uids}
         refs = {uid: self._ref_of(root or uid) for uid, root in roots.items()}
         return {uid: ref for uid, ref in refs.items() if ref is not None}

@@ -321,7 +321,7 @@ def is_settled(objects: Iterable[Any], events: Iterable[Event]) -> bool:
         elif isinstance(model, Owner):
             if is_stopped(model):
                 return False
-        elif isinstance(model, QueueEntry) and model.message and model.message.taker:
+        elif isinstance(model, QueueEntry) and model.takers:
             return False
     return not any(event.reason == "Preempted" for event in events)
 

@@ -175,12 +175,7 @@ class NodeUsageTracker:
         if ref is None:
             return None
         members = (root,) if ref.kind == "Pod" else self._graph.members(root)
-        # Members can include pods of other gangs.
-        pods = {
-            uid: self._pods[uid]
-            for uid in members
-            if uid in self._pods and self._graph.root_of(uid) == root
-        }
+        pods = self._pods_of(root, members)
         terminations = self._terminations(pods)
         # A single pod cannot be suspended, so only its end matters.
         loads = self._usage.load_of(pods) if terminations or ref.kind != "Pod" else {}
@@ -205,6 +200,21 @@ class NodeUsageTracker:
             ),
             terminations=terminations,
         )
+
+    def _pods_of(self, root: str, members: Iterable[str]) -> dict[str, UnfinishedPod]:
+        """Return the unfinished pods of a gang. Its members can include pods of other gangs."""
+        return {
+            uid: self._pods[uid]
+            for uid in members
+            if uid in self._pods and self._graph.root_of(uid) == root
+        }
+
+    def accelerators_on_nodes(self, root: str) -> int:
+        """Return the accelerators of all unfinished pods of a gang on nodes, terminating pods included."""
+        ref = self._ref_of(root)
+        is_pod = ref is None or ref.kind == "Pod"
+        members = (root,) if is_pod else self._graph.members(root)
+        return self._usage.accelerators_of(self._pods_of(root, members))
 
     def _is_suspendable(self, root: str, members: Iterable[str]) -> bool:
         owner = self._owners.get(root)

@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from gangboard.store.bulk_statements import delete_in_batches
 from gangboard.store.cluster_trials import delete_old_trials
+from gangboard.store.evictions import delete_old_evictions
 from gangboard.store.feed import RETENTION_DAYS, delete_old_events
 from gangboard.store.gangs import trim_deleted_gangs
 from gangboard.store.heartbeats import delete_dead_heartbeats
@@ -24,6 +25,7 @@ from gangboard.store.models import (
 )
 from gangboard.store.sessions import delete_expired_sessions
 from gangboard.store.trends import delete_old_points
+from gangboard.store.usage import delete_old_usage
 from gangboard.store.verdict_spans import delete_old_spans
 
 DELETED_GANGS = timedelta(hours=1)
@@ -41,7 +43,7 @@ FEED_DAYS = timedelta(days=RETENTION_DAYS, hours=1)
 def clean_up() -> None:
     """Delete expired rows, and reduce gangs that were deleted long ago to an outline.
 
-    Expired rows are old verdicts with their gangs, outages, trends, deliveries, the heartbeats of dead processes,
+    Expired rows are old verdicts with their gangs, evictions, outages, accelerator time, trends, deliveries, the heartbeats of dead processes,
     trials, sessions, links, tokens and counts of attempts. A verdict that still holds is kept, whatever its age. Rows
     are deleted in batches, so that no poll has to wait long.
     """
@@ -57,7 +59,11 @@ def clean_up() -> None:
     delete_old_events(before=now - FEED_DAYS)
     delete_old_spans(ended_before=oldest)
     delete_in_batches(Gang.objects.filter(gone_at__lt=oldest))
-    delete_in_batches(Outage.objects.filter(ended_at__lt=oldest))
+    delete_old_evictions(before=oldest)
+    # Outages are the gaps of the accelerator time, so they are kept as long.
+    oldest_usage = now - timedelta(days=max(settings.USAGE_DAYS, settings.HISTORY_DAYS))
+    delete_old_usage(before=oldest_usage)
+    delete_in_batches(Outage.objects.filter(ended_at__lt=oldest_usage))
     delete_in_batches(Delivery.objects.filter(finished_at__lt=now - DELIVERIES))
     delete_in_batches(Rule.objects.filter(ended_at__lt=now - DELIVERIES))
     delete_in_batches(RuleMark.objects.filter(at__lt=oldest))

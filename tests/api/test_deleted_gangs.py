@@ -109,6 +109,7 @@ def test_an_old_deleted_gang_has_only_its_history(get_api: GetApi, deleted_gang:
             "by_stage": {"admission": 600, "placement": 1200},
             "typical": None,
         },
+        "evictions": {"count": 0, "lately": 0, "sentence": None, "last": []},
         "gone_at": "2026-11-01T08:59:00Z",
     }
     assert [(line["code"], line["until"]) for line in timeline] == [

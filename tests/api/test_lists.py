@@ -14,15 +14,16 @@ from gangboard.store import authentication, group_roles, people
 from gangboard.store.models import Channel, Cluster, Gang, Rule
 from tests.api.conftest import API, SINCE, World, make_gang, make_site, token_of
 from tests.domain_objects import a_queue
+from tests.factories import make_eviction, make_usage
 from tests.readmodels.room import make_capacity
 from tests.recorded_actions import make_action
 from tests.stored_queues import store
 
 GetApi = Callable[..., Any]
 LISTS = (
-    *("actions", "audit", "capacity", "clusters", "gangs", "group-roles", "groups", "holds"),
-    *("me/sessions", "me/tokens", "notifications/channels", "notifications/deliveries"),
-    *("notifications/rules", "people", "queues", "reasons", "sessions", "tokens", "waits"),
+    *("actions", "audit", "capacity", "clusters", "evictions", "gangs", "group-roles", "groups"),
+    *("holds", "me/sessions", "me/tokens", "notifications/channels", "notifications/deliveries"),
+    *("notifications/rules", "people", "queues", "reasons", "sessions", "tokens", "usage", "waits"),
 )
 EMPTY = {"holds", "me/sessions", "notifications/deliveries", "sessions", "waits"}
 """Lists that have no row in these tests."""
@@ -37,6 +38,8 @@ def filled(world: World) -> None:
         make_capacity(cluster)
         store(cluster, a_queue("gpu"))
         make_action(cluster)
+        make_usage(cluster, namespace=f"team-{name}")
+        make_eviction(make_gang(name, "team-a", f"evicted-{name}"))
     for number, code in enumerate(("image-pull", "crash-loop")):
         changes: dict[str, Any] = {"health": "degraded", "stage": "start", "code": code}
         make_gang("east", "team-a", f"g{number}", **changes, accelerators=float(number))

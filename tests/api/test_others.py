@@ -16,7 +16,7 @@ from gangboard.plugins import registry
 from gangboard.store.models import Cluster, ResourceState
 from tests.api.conftest import World, make_gang, make_group, token_of
 from tests.domain_objects import a_node, a_queue
-from tests.factories import PODGROUPS, make_resource, store_object
+from tests.factories import PODGROUPS, make_eviction, make_resource, make_usage, store_object
 from tests.readmodels.room import make_capacity, make_node
 from tests.recorded_actions import make_action
 from tests.stored_queues import store
@@ -195,6 +195,7 @@ def test_the_schema_is_valid_openapi_without_warnings(get_api: GetApi) -> None:
         "/api/v1/clusters/trials/{trial_id}/",
         "/api/v1/clusters/{name}/",
         "/api/v1/events/",
+        "/api/v1/evictions/",
         "/api/v1/gangs/",
         "/api/v1/gangs/{gang_id}/",
         "/api/v1/gangs/{gang_id}/bundle/",
@@ -229,6 +230,7 @@ def test_the_schema_is_valid_openapi_without_warnings(get_api: GetApi) -> None:
         "/api/v1/tokens/",
         "/api/v1/tokens/{token_id}/",
         "/api/v1/trends/",
+        "/api/v1/usage/",
         "/api/v1/waits/",
     ]
     assert document["components"]["securitySchemes"]["token"]["scheme"] == "bearer"
@@ -243,6 +245,8 @@ def test_answers_match_the_schema(get_api: GetApi, world: World) -> None:
     store_object(group.cluster, "nodes", node)
     make_node(group.cluster, "h100-09")
     make_capacity(group.cluster)
+    make_usage(group.cluster, namespace="team-a")
+    make_eviction(gang)
     action = make_action(
         Cluster.objects.get(name="east"), steps=(("patch", "Suspend the Job", "done", ""),)
     )
@@ -276,7 +280,9 @@ def test_answers_match_the_schema(get_api: GetApi, world: World) -> None:
         "/api/v1/groups/": {},
         "/api/v1/groups/{group_id}/": {"group_id": f"east~{group.uid}"},
         "/api/v1/summary/": {},
+        "/api/v1/evictions/": {},
         "/api/v1/trends/": {},
+        "/api/v1/usage/": {},
         "/api/v1/waits/": {},
     }
     assert set(addresses) == {path for path, has in document["paths"].items() if "get" in has} - {

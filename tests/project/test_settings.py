@@ -85,6 +85,7 @@ REFUSED = [
     ("GANGBOARD_DATABASE_CONNECTIONS", "0"),
     ("GANGBOARD_URL", "nonsense"),
     ("GANGBOARD_URL", "https://gangs.example.com/?x=1"),
+    ("GANGBOARD_USAGE_DAYS", "0"),
     ("GANGBOARD_WAITERS", "1e3"),
     ("REDIS_URL", "http://redis"),
     ("REDIS_URL_FILE", "/nowhere"),

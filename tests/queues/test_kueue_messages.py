@@ -319,6 +319,26 @@ def test_preempted_for_another() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("reason", "text", "code", "taker"),
+    [
+        ("Preempted", FOR_WHOM, "preempted", "f591e91d-e6c5-4452-9f4e-f0d998435156"),
+        ("PodsReadyTimeout", LATE, "requeued", ""),
+        ("AdmissionCheck", "", "requeued", ""),
+        ("ClusterQueueStopped", "The ClusterQueue is stopped", "evicted", ""),
+        ("SomethingNew", FOR_WHOM, "evicted", ""),
+    ],
+)
+def test_the_last_eviction_of_an_entry(reason: str, text: str, code: str, taker: str) -> None:
+    obj = {"status": {"conditions": [condition("Evicted", "True", reason, text)]}}
+    evicted = entry(obj).evicted
+    assert evicted is not None
+    assert (evicted.code, evicted.reason, evicted.taker) == (code, reason, taker)
+    assert evicted.at == datetime.fromisoformat(AT)
+    obj["status"]["conditions"][0]["status"] = "False"
+    assert entry(obj).evicted is None
+
+
 def test_a_permanent_cause_precedes_a_preemption() -> None:
     assert preempted(QUEUES["no-local-queue"][0]).code == "queue-missing"
 

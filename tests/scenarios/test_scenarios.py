@@ -17,6 +17,7 @@ from tests.controlplane.cluster import ControlPlane
 from tests.installation import Installation
 from tests.scenarios.autoscaling import install_autoscaling
 from tests.scenarios.clusters import CLUSTERS, NOT_OF_PLACEMENT, SEEN_AGAIN
+from tests.scenarios.contention import PREEMPTED, PREEMPTED_136, PREEMPTING
 from tests.scenarios.holds import install_hold
 from tests.scenarios.limits import without_nodes, without_podgroups
 from tests.scenarios.play import Key, Play
@@ -28,7 +29,18 @@ pytestmark = pytest.mark.controlplane
 
 FIT = "gpu-short"
 """The scenario whose table of nodes is checked."""
-LOOKED_AT_LATER = (("k137", FIT), ("k136", FIT), ("k137", "room-comes"))
+LOSERS = (
+    ("k137", PREEMPTED[0], "preempted-gang/usurper"),
+    ("k136", PREEMPTED_136[0], "preempted-gang/run"),
+)
+"""Scenarios of a gang that is preempted once and runs again, and the gang that got its place."""
+WITHOUT_LOSER = ("k137", PREEMPTING[1])
+"""A gang waits for nodes that others have, and no pod is preempted."""
+LOOKED_AT_LATER = (
+    *(("k137", FIT), ("k136", FIT), ("k137", "room-comes")),
+    *((cluster, scenario.name) for cluster, scenario, _ in LOSERS),
+    (WITHOUT_LOSER[0], WITHOUT_LOSER[1].name),
+)
 ON_THE_BOARD = ("no-matching-node", "exceeds-capacity")
 """The codes of 1.35 whose sentences are checked on the board."""
 PAPER = Path(__file__).resolve().parents[2] / "docs" / "testing.md"
@@ -182,6 +194,24 @@ def test_the_fit_table_counts_the_nodes_of_a_scenario(play: Play, cluster: str) 
     assert set(taken["examples"]) == {"gpu-short-0", "gpu-short-1"}
     # The nodes of all other scenarios have another label.
     assert sum(row_["nodes"] for row_ in row["excluded"]) == row["nodes"] - 4 > 0
+
+
+@pytest.mark.parametrize(("cluster", "scenario", "taker"), LOSERS)
+def test_a_preemption_is_counted_once(
+    play: Play, cluster: str, scenario: Scenario, taker: str
+) -> None:
+    """All of its pods went, each with an event of its own."""
+    evictions = _whole(play, cluster, scenario.name)["evictions"]
+    assert (evictions["count"], evictions["sentence"]) == (1, None)
+    (row,) = evictions["last"]
+    assert (row["code"], row["taker"]) == ("preempted", taker)
+
+
+@pytest.mark.parametrize(("cluster", "scenario"), [WITHOUT_LOSER])
+def test_a_gang_that_only_waits_was_not_preempted(
+    play: Play, cluster: str, scenario: Scenario
+) -> None:
+    assert _whole(play, cluster, scenario.name)["evictions"]["count"] == 0
 
 
 def test_the_history_lists_verdicts_in_order(play: Play) -> None:

@@ -52,6 +52,8 @@ PAGES = {
     "clusters/<str:name>/manage/": {"get": "admin"},
     "clusters/<str:name>/read-only/": {"post": "admin"},
     "clusters/<str:name>/remove/": {"post": "admin"},
+    "evictions/": {"get": "anyone"},
+    "evictions/export.<str:ending>": {"post": "anyone"},
     "export.<str:ending>": {"post": "anyone"},
     "find/": {"get": "anyone"},
     "gangs/<str:gang_id>/": {"get": "place"},
@@ -107,6 +109,8 @@ PAGES = {
     "reference/": {"get": "anyone"},
     "reference/<str:resource>/": {"get": "anyone"},
     "search/": {"get": "anyone"},
+    "usage/": {"get": "anyone"},
+    "usage/export.<str:ending>": {"post": "anyone"},
 }
 API = {
     "api/v1/<path:rest>/": dict.fromkeys(("get", "post", "patch", "delete"), "nobody"),
@@ -125,6 +129,7 @@ API = {
     "api/v1/clusters/trials/": {"post": "manage session"},
     "api/v1/clusters/trials/<str:trial_id>/": {"get": "another"},
     "api/v1/events/": {"get": "anyone"},
+    "api/v1/evictions/": {"get": "anyone"},
     "api/v1/gangs/": {"get": "anyone"},
     "api/v1/gangs/<str:gang_id>/": {"get": "place"},
     "api/v1/gangs/<str:gang_id>/bundle/": {"get": "place"},
@@ -160,6 +165,7 @@ API = {
     "api/v1/tokens/": {"get": "admin"},
     "api/v1/tokens/<str:token_id>/": {"delete": "admin session"},
     "api/v1/trends/": {"get": "anyone"},
+    "api/v1/usage/": {"get": "anyone"},
     "api/v1/waits/": {"get": "anyone"},
 }
 """Route → method → word."""

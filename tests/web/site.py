@@ -208,6 +208,7 @@ def fill() -> None:
             submitter_source="annotation",
         )
     fill_history(cluster, now)
+    fill_usage(cluster, now)
     factories.make_gang(lab, "in-the-lab", now=now, health="running")
     fill_acting(later, now)
     user, _ = people.create_user(name=NAME, role="admin")
@@ -389,6 +390,41 @@ def fill_history(cluster: Cluster, now: datetime) -> None:
     factories.make_history(goes, born, ("room", 40), ("runs", 60), gone=True)
     flaps = factories.make_gang(cluster, "will-flap", now=now, created_at=born)
     factories.make_history(flaps, born, *(("runs", 20.0), ("below", 3.0)) * 6)
+
+
+def fill_usage(cluster: Cluster, now: datetime) -> None:
+    """Write accelerator time of three weeks with an outage, and a gang that loses its place again and again."""
+    from datetime import timedelta
+
+    from gangboard.store.models import Cluster, Gang
+    from tests import factories
+
+    Cluster.objects.filter(pk=cluster.pk).update(usage_since=now - timedelta(days=18))
+    factories.make_outage(cluster, now - timedelta(hours=30), now - timedelta(hours=26))
+    reasons = (
+        ("run", "running", {"used": 3.2e6}),
+        ("placement", "fragmented", {"held": 2.1e5, "eligible": 9.4e5}),
+        ("admission", "waiting-for-quota", {"ineligible": 1.3e6}),
+        ("run", "not-observed", {"unobserved": 4.6e4}),
+    )
+    for days in range(0, 18, 3):
+        for number, namespace in enumerate(("research", "vision", "speech")):
+            for stage, code, amounts in reasons:
+                factories.make_usage(
+                    cluster,
+                    now=now - timedelta(days=days),
+                    namespace=namespace,
+                    queue=("gpu-prod", "gpu-batch", "")[number],
+                    stage=stage,
+                    code=code,
+                    **{name: value / (number + 1) for name, value in amounts.items()},
+                )
+    victim = Gang.objects.get(cluster=cluster, name="llama-sft")
+    for hours in (0.5, 1.1, 2.2, 27, 50):
+        factories.make_eviction(victim, at=now - timedelta(hours=hours))
+    other = Gang.objects.get(cluster=cluster, name="has-a-past")
+    requeued = {"code": "requeued", "reason": "PodsReadyTimeout", "taker_name": ""}
+    factories.make_eviction(other, at=now - timedelta(hours=4), **requeued)
 
 
 def fill_acting(later: datetime, now: datetime) -> None:

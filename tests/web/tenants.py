@@ -17,6 +17,7 @@ from gangboard.domain.event import Event
 from gangboard.domain.health import Health
 from gangboard.domain.objects import Condition, Meta, ObjectRef
 from gangboard.domain.quota import FairShare
+from gangboard.domain.usage import AcceleratorUse
 from gangboard.domain.verdict import Evidence, FitReason
 from gangboard.store import authentication, group_roles, people
 from gangboard.store.feed import FeedType, add_action_event, add_span_events, number_events
@@ -41,9 +42,11 @@ from gangboard.store.models import (
 )
 from gangboard.store.objects import pack
 from gangboard.store.secrets import seal
+from gangboard.store.usage import Meter, UsagePlace, save_meters
 from tests.domain_objects import a_jobset, a_node, a_queue, an_alias, an_entry, shared_quota
 from tests.factories import (
     make_cluster,
+    make_eviction,
     make_finding,
     make_gang,
     make_heartbeats,
@@ -52,6 +55,7 @@ from tests.factories import (
     make_outage,
     make_podgroup,
     make_resource,
+    make_usage,
     store_object,
 )
 from tests.readmodels.room import make_capacity, make_fit, make_node, make_shape
@@ -366,6 +370,10 @@ def _history(text: str, cluster: Cluster, gang: Gang, namespace: str, now: datet
         deleted_gang, begin, ("room", 60.0), gone=True, title="Gone", message=f"{text}-lastmessage"
     )
     add_span_events(ended, FeedType.DELETED, at=now)
+    make_usage(cluster, now=now, namespace=namespace)
+    place = UsagePlace(namespace, "", "", "run", "running")
+    meter = Meter(gang.pk, gang.uid, place, AcceleratorUse(used=1), begin)
+    save_meters(cluster.pk, ended=(), opened=[meter], at=begin)
 
 
 def _queue(text: str, cluster: Cluster, gang: Gang, namespace: str) -> None:
@@ -458,3 +466,11 @@ def _name_each_other(*tenants: Tenant) -> None:
         gang.detail = pack_detail(replace(detail, findings=(finding,)))
         gang.save(update_fields=["message", "detail"])
         save_search([vars(gang)])
+        make_eviction(
+            gang,
+            at=gang.observed_at,
+            reason=f"{text}-evictionreason",
+            taker_namespace=named.namespace,
+            taker_name=named.name,
+            taker_uid=named.uid,
+        )

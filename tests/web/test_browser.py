@@ -53,6 +53,8 @@ NO_PAGE = {
     "gang-stored",
     "actions-export",
     "audit-export",
+    "evictions-export",
+    "usage-export",
     "account-tokens",
     "account-token-revoke",
     "account-view-remove",

@@ -26,6 +26,11 @@ SOON = 10
 """Seconds for Retry-After, when another export may have ended."""
 OWN = "Your last export is still running. Start another when it has ended."
 OTHERS = "Too many exports are running. Try again in a few seconds."
+_NAMES = {
+    "actions": "record of actions",
+    "evictions": "list of evictions",
+    "usage": "accelerator time",
+}
 _slots = threading.BoundedSemaphore(MOST_AT_ONCE)
 
 
@@ -51,13 +56,13 @@ def send_file(
 ) -> HttpResponseBase:
     """Send rows line by line. Raises Http404 without `form`.
 
-    `subject` is `actions`, `audit` or `board`, and `filter_pairs` are the filters for the audit. A user can run one
+    `subject` is `actions`, `audit`, `board`, `evictions` or `usage`, and `filter_pairs` are the filters for the audit. A user can run one
     export at a time, because it reads all rows. All users together can run MOST_AT_ONCE, because an export holds
     a thread and a connection until its reader has received everything.
     """
     if form is None:
         raise Http404
-    section = "board" if subject == "board" else "actions"
+    section = "actions" if subject == "audit" else subject
     if not _slots.acquire(blocking=False):
         return _busy_page(request, viewer, SOON, section, OTHERS)
     with ExitStack() as unless_sent:
@@ -65,8 +70,7 @@ def send_file(
         media_type, write = form
         now = timezone.now()
         filters = ", ".join(f"{name}={value}" for name, value in filter_pairs) or "everything"
-        name = "record of actions" if subject == "actions" else subject
-        sentence = f"The {name} was exported as {extension}: {filters}."
+        sentence = f"The {_NAMES.get(subject, subject)} was exported as {extension}: {filters}."
         wait = service.begin_export(viewer, sentence, now=now)
         if wait:
             return _busy_page(request, viewer, wait, section, OWN)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import date, datetime
 from functools import cache, wraps
 from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin
@@ -83,6 +83,7 @@ _SIMPLE: Mapping[type, type[serializers.Field[Any, Any, Any, Any]]] = {
     int: serializers.IntegerField,
     float: serializers.FloatField,
     datetime: TimeField,
+    date: serializers.DateField,
 }
 
 

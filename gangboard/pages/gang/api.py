@@ -26,7 +26,7 @@ from gangboard.readmodels.gangs import GangRow
 _STORED_FIELDS = (
     *("id", "cluster", "api_group", "kind", "namespace", "name", "uid", "queue", "created_at"),
     *("health", "stage", "code", "title", "message", "advice", "since", "observed_at"),
-    *("findings", "timeline", "waits", "gone_at"),
+    *("findings", "timeline", "waits", "evictions", "gone_at"),
 )
 """Fields that a deleted gang has. The others are null or in `_DELETED_VALUES`."""
 _LEADING_FIELDS = (

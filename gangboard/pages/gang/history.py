@@ -10,6 +10,7 @@ from gangboard.pages.gang.findings import FindingRow, finding_row
 from gangboard.pages.gang.timeline import TimelineRow, make_timeline
 from gangboard.readmodels.actions import actions_of_gang
 from gangboard.readmodels.declarations import shown
+from gangboard.readmodels.evictions import NO_EVICTIONS, GangEvictions, read_gang_evictions
 from gangboard.readmodels.formatting import printable
 from gangboard.readmodels.freshness import Freshness, read_freshness
 from gangboard.readmodels.outages import OutageRow, read_outages, with_outages
@@ -65,12 +66,14 @@ class GangHistory:
     wait: Wait | None = None
     typical: TypicalWait | None = None
     """The typical wait, or None without a wait to compare."""
+    evictions: GangEvictions = NO_EVICTIONS
 
     @property
     def printed_fields(self) -> tuple[object, ...]:
         """The values that the page prints, except those that change with the clock."""
         # The spans and the clock determine the wait.
-        return (self.spans, self.has_older, self.outages, self.wait is None, self.typical)
+        verdicts = (self.spans, self.has_older, self.outages)
+        return (*verdicts, self.wait is None, self.typical, self.evictions)
 
     @property
     def waits(self) -> Waits | None:
@@ -118,6 +121,11 @@ class DeletedGang:
     def waits(self) -> Waits | None:
         """The wait of the gang."""
         return self.gang_history.waits
+
+    @property
+    def evictions(self) -> GangEvictions:
+        """Its preemptions, evictions and requeues."""
+        return self.gang_history.evictions
 
     @property
     def advice(self) -> tuple[str, ...]:
@@ -194,7 +202,8 @@ def _history(
     if wait is not None:
         typical = typical_wait(viewer=viewer, like=like, gang_id=gang_id)
     overlapping = _overlapping(spans.newest, outages)
-    return GangHistory(spans.newest, spans.more, overlapping, wait, typical)
+    evictions = read_gang_evictions(viewer=viewer, gang_id=gang_id, cluster=cluster, now=now)
+    return GangHistory(spans.newest, spans.more, overlapping, wait, typical, evictions)
 
 
 def _overlapping(

@@ -20,6 +20,7 @@ from gangboard.pages.gang.stages import StageStep
 from gangboard.pages.gang.timeline import TimelineRow, make_timeline
 from gangboard.readmodels.action_rows import ActionRow, OfferRow, TargetRow
 from gangboard.readmodels.declarations import shown, shown_property
+from gangboard.readmodels.evictions import GangEvictions
 from gangboard.readmodels.fit import FitShape
 from gangboard.readmodels.gangs import GangRow
 from gangboard.readmodels.group_visibility import UnseenGroups
@@ -263,6 +264,11 @@ class GangDetail:
     def waits(self) -> Waits | None:
         """Return the wait of the gang."""
         return self.gang_history.waits
+
+    @shown_property("Evictions", "How often it lost its place.")
+    def evictions(self) -> GangEvictions:
+        """Return the preemptions, evictions and requeues of the gang."""
+        return self.gang_history.evictions
 
     queue_waits: tuple[QueueWait, ...] = shown(
         "Queue",

@@ -135,6 +135,7 @@ def _verdict(detail: GangDetail) -> Fragment:
         "cluster_sentence": detail.cluster_sentence,
         **steps_context(detail),
         "sentence": detail.named.segments(row.message_parts[0]),
+        "thrash": detail.evictions.sentence,
     }
     return Fragment(
         "verdict", "gang/verdict.html", {**context, "row": row}, (row.shown, *context.values())
@@ -173,6 +174,7 @@ def past_fragment(history: GangHistory, now: datetime) -> Fragment:
         "more": history.has_older,
         "wait": history.wait,
         "typical": history.typical,
+        "evictions": history.evictions,
     }
     return Fragment("past", "gang/past.html", context, history.printed_fields)
 

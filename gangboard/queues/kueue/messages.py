@@ -17,19 +17,25 @@ from gangboard.domain.queue import FinalRejection, QueueCode, QueueMessage
 from gangboard.domain.quota import QueueName
 from gangboard.domain.text import quote
 from gangboard.queues.kueue.admission_checks import AdmissionCheck, checks_text, open_checks_message
+from gangboard.queues.kueue.evictions import (
+    CHECK_RETRIES,
+    NODE_FAILURES,
+    PODS_LATE,
+    PREEMPTED,
+    preemptor_uid,
+)
 from gangboard.queues.kueue.flavor_assignment import flavor_message
 from gangboard.queues.kueue.queues import GROUP
 
 _PODS_LATE_TEXT = "the pods were not ready in time"
-PODS_LATE = "PodsReadyTimeout"
 _EVICTIONS = {
     PODS_LATE: _PODS_LATE_TEXT,
-    "AdmissionCheck": "an admission check requests a retry",
-    "NodeFailures": "a node failed",  # not observed
+    CHECK_RETRIES: "an admission check requests a retry",
+    NODE_FAILURES: "a node failed",  # not observed
 }
 """Reason of `Evicted` → cause, for evictions after which Kueue tries again by itself."""
 _STOPPED = {"ClusterQueueStopped": "ClusterQueue", "LocalQueueStopped": "LocalQueue"}
-_UNINFORMATIVE_EVICTIONS = {*_EVICTIONS, *_STOPPED, "Preempted", "Deactivated"}
+_UNINFORMATIVE_EVICTIONS = {*_EVICTIONS, *_STOPPED, PREEMPTED, "Deactivated"}
 """Reasons of `Evicted` with an uninformative text. The cause comes from the queue or the next attempt of Kueue."""
 
 # Texts about the queue
@@ -40,7 +46,6 @@ _NO_QUEUE = "LocalQueue  "
 _OTHER_NAMESPACE = "workload namespace doesn't match ClusterQueue selector"
 # Other texts
 _OVERTAKEN = "Workload no longer fits after processing another workload"
-_FOR_JOB = re.compile(r"JobUID: ([^\s,)]+)")
 # The second form was not observed (tas_flavor_snapshot.go).
 _TOPOLOGY = re.compile(
     r'topology "([^"]{1,253})" (?:allows to fit only (\d{1,6}) out of (\d{1,6})|'
@@ -116,7 +121,7 @@ def message_of(
             if ready is not None and ready.is_false and ready.reason == "WaitForScheduling":
                 requeueing = replace(requeueing, no_node=True)
             return _requeueing_message(evicted, requeueing)
-    if evicted is not None and evicted.reason == "Preempted":
+    if evicted is not None and evicted.reason == PREEMPTED:
         return _preemption_message(evicted, waits, requeueing)
     return waits
 
@@ -185,7 +190,6 @@ def _ordinal(number: int) -> str:
 def _preemption_message(
     evicted: Condition, waits: QueueMessage | None, requeueing: Requeueing
 ) -> QueueMessage:
-    job = _FOR_JOB.search(evicted.message)
     preemptions = requeueing.preemptions
     return QueueMessage(
         QueueCode.PREEMPTED,
@@ -201,7 +205,7 @@ def _preemption_message(
         label=f"Evicted: {evicted.reason}",
         text=evicted.message,
         since=evicted.since,
-        taker=job[1] if job is not None else "",
+        taker=preemptor_uid(evicted.message),
         lacks=waits.lacks if waits is not None else (),
     )
 

@@ -33,8 +33,8 @@ from gangboard.domain.quota import FlavorAmount
 from gangboard.domain.text import names
 from gangboard.queues.kueue.activation import given_up
 from gangboard.queues.kueue.admission_checks import AdmissionCheck
+from gangboard.queues.kueue.evictions import CHECK_RETRIES, PODS_LATE, last_eviction
 from gangboard.queues.kueue.messages import (
-    PODS_LATE,
     Requeueing,
     is_true,
     message_of,
@@ -59,7 +59,7 @@ NO_NODE = "WorkloadWaitForScheduling"
 _WORKLOAD = "Workload"
 WORKLOAD_CLASS, POD_CLASS = "WorkloadPriorityClass", "PriorityClass"
 """Kinds of the classes that give priorities."""
-_REQUEUED_AT_END = (PODS_LATE, "AdmissionCheck")
+_REQUEUED_AT_END = (PODS_LATE, CHECK_RETRIES)
 
 
 def _build(wire: WireWorkload, version: str) -> QueueEntry:
@@ -104,6 +104,7 @@ def _build(wire: WireWorkload, version: str) -> QueueEntry:
         failed_nodes=tuple(read_text(node.name) for node in status.unhealthy_nodes or ()),
         replaces=(annotations.replaces or "").rpartition("/")[2],
         is_variant=is_variant,
+        evicted=last_eviction(conditions),
         group_pods=group_pods,
     )
     return raise_for_faults(entry, amounts.faults)

@@ -28,6 +28,7 @@ from gangboard.store.models.people import (
     SignInLink,
     SubmitterNames,
 )
+from gangboard.store.models.usage import Eviction, UsageDay, UsageMeter
 
 __all__ = [
     "AccessToken",
@@ -43,6 +44,7 @@ __all__ = [
     "ClusterCapacity",
     "ClusterTrial",
     "Delivery",
+    "Eviction",
     "FeedEvent",
     "FeedHead",
     "Gang",
@@ -66,6 +68,8 @@ __all__ = [
     "SubmitterNames",
     "Switch",
     "TrendPoint",
+    "UsageDay",
+    "UsageMeter",
     "VerdictSpan",
     "WatchedObject",
 ]

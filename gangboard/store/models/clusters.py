@@ -44,6 +44,8 @@ class Cluster(models.Model):
     problem_since = models.DateTimeField(null=True)
     listed_at = models.DateTimeField(null=True)
     """When all needed resources were listed once. Before that, a missing object proves nothing."""
+    usage_since = models.DateTimeField(null=True)
+    """When accelerator time was first recorded. Before that, it is unknown."""
 
     class Meta:
         """Ordered by name in every list."""

@@ -24,8 +24,8 @@ from gangboard.store.access import Viewer, viewer_of
 from gangboard.store.authentication import ValidToken
 
 RESOURCES = (
-    *("actions", "capacity", "clusters", "events", "gangs", "groups", "holds", "me", "queues"),
-    *("reasons", "schema", "summary", "trends", "waits"),
+    *("actions", "capacity", "clusters", "events", "evictions", "gangs", "groups", "holds", "me"),
+    *("queues", "reasons", "schema", "summary", "trends", "usage", "waits"),
 )
 """The lists that `/api/v1/` links."""
 
