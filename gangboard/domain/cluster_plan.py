@@ -37,6 +37,8 @@ class WaitingGang:
     """The waiting members of each of its units."""
     priority: int = 0
     created_at: datetime | None = None
+    is_solved_by_capacity: bool = True
+    """False if something else than missing capacity keeps it waiting. It may take capacity, and is not promised."""
 
     @property
     def accelerators(self) -> int:
@@ -50,7 +52,11 @@ class WaitingGang:
     @property
     def requirements(self) -> Hashable:
         """Value that is equal for gangs with the same priority and the same requests, whatever their names are."""
-        return self.priority, tuple(map(_request_key, self.requests))
+        return (
+            self.priority,
+            self.is_solved_by_capacity,
+            tuple(map(_request_key, self.requests)),
+        )
 
 
 def accelerators_of(shape: Shape) -> int:
@@ -93,12 +99,20 @@ class MovablePod:
     """Its usage of the node."""
 
 
+MAX_NAMED = 20
+"""Most gangs that a gain names."""
+
+
 @dataclass(frozen=True, slots=True)
 class PlanGain:
-    """Gangs that run after a step: `count` of `gangs`, which request the same."""
+    """Gangs that run after a step: `count` of a number of gangs that request the same."""
 
     gangs: tuple[ObjectRef, ...]
+    """The oldest of them, at most MAX_NAMED."""
+    of: int
+    """Their number."""
     count: int
+    """The number of them that run. The order in which the scheduler tries them decides which ones."""
     accelerators: int
     """Accelerators of one of them."""
 

@@ -21,6 +21,7 @@ from gangboard.domain.capacity import (
     RunningGang,
 )
 from gangboard.domain.cluster_plan import (
+    MAX_NAMED,
     ClusterPlan,
     MovablePod,
     PlanGain,
@@ -363,15 +364,13 @@ class _Planner:
         return PlanStep(kind, gains, accelerators, gangs=refs)
 
     def _gains(self, counts: Sequence[int]) -> tuple[PlanGain, ...]:
-        return tuple(
-            PlanGain(
-                tuple(gang.ref for gang in item.gangs if gang.ref.uid not in self.suspended),
-                count,
-                item.first.accelerators,
-            )
-            for count, item in zip(counts, self.classes, strict=True)
-            if count
-        )
+        gains = []
+        for count, item in zip(counts, self.classes, strict=True):
+            if count:
+                refs = [gang.ref for gang in item.gangs if gang.ref.uid not in self.suspended]
+                named = tuple(refs[:MAX_NAMED])
+                gains.append(PlanGain(named, len(refs), count, item.first.accelerators))
+        return tuple(gains)
 
     # Moves
 

@@ -71,8 +71,8 @@ def gang_classes(waiting: Iterable[WaitingGang]) -> tuple[GangClass, ...]:
 
 
 def is_decided(gang: WaitingGang) -> bool:
-    """Return whether the arithmetic understands all requirements of a gang, and its pods suffice for its quorum."""
-    return all(
+    """Return whether only capacity is missing, and the arithmetic understands all requirements of a gang."""
+    return gang.is_solved_by_capacity and all(
         request.needed <= request.size
         and not any(
             pod_set.shape.unsupported or undecidable(pod_set.shape) for pod_set in request.pod_sets
