@@ -135,6 +135,8 @@ class PlanStep:
     """Gangs to suspend."""
     pods: tuple[ObjectRef, ...] = ()
     """Pods to delete."""
+    by: str = ""
+    """Who cordoned or tainted the nodes, and when. Empty if unknown, or if several did."""
 
     @property
     def gang_count(self) -> int:

@@ -31,6 +31,7 @@ from gangboard.domain.cluster_plan import (
 )
 from gangboard.domain.objects import node_ref
 from gangboard.domain.resources import is_accelerator
+from gangboard.facts.suspensions import writers_text
 from gangboard.placement.gang_nodes import without_requested
 from gangboard.placement.node_snapshot import NodeSnapshot, snapshot_of
 from gangboard.placement.plan_changes import (
@@ -358,7 +359,14 @@ class _Planner:
         ]
         accelerators, closed = candidate.accelerators, tuple(map(node_ref, candidate.closed))
         if kind in NODE_KINDS:
-            return PlanStep(kind, gains, accelerators, refs, candidate.changes[0].taint)
+            return PlanStep(
+                kind,
+                gains,
+                accelerators,
+                refs,
+                candidate.changes[0].taint,
+                by=writers_text(change.writer for change in candidate.changes),
+            )
         if kind is PlanStepKind.MOVE_PODS:
             return PlanStep(kind, gains, accelerators, closed, pods=refs)
         return PlanStep(kind, gains, accelerators, gangs=refs)

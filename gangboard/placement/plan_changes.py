@@ -12,6 +12,7 @@ from gangboard.domain.cluster_plan import MovablePod, PlanStepKind, WaitingGang
 from gangboard.domain.objects import ObjectRef, node_ref
 from gangboard.domain.placement_result import When
 from gangboard.domain.pod_constraints import Effect, Taint
+from gangboard.domain.suspension import FieldWriter
 from gangboard.placement.amounts import free_amount, requested_amounts, used_amount
 from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.gang_nodes import without_requested
@@ -50,6 +51,8 @@ class Change:
     priority: int = 0
     """Priority of the gang."""
     pod: MovablePod | None = None
+    writer: FieldWriter | None = None
+    """Who cordoned or tainted the node."""
 
     def applied_to(self, node: NodeInfo) -> NodeInfo:
         """Return one of its nodes after the change."""
@@ -85,7 +88,12 @@ def uncordons(nodes: Iterable[NodeInfo]) -> Iterator[Change]:
     """Yield the uncordons. Nodes in maintenance or not ready stay cordoned."""
     for node in nodes:
         if node.unschedulable and node.ready and not node.lifecycle:
-            yield Change(PlanStepKind.UNCORDON, node_ref(node.name), (node.name,))
+            yield Change(
+                PlanStepKind.UNCORDON,
+                node_ref(node.name),
+                (node.name,),
+                writer=node.cordoned_by,
+            )
 
 
 def taint_removals(nodes: Iterable[NodeInfo]) -> dict[Taint, list[Change]]:
@@ -103,7 +111,11 @@ def taint_removals(nodes: Iterable[NodeInfo]) -> dict[Taint, list[Change]]:
             continue
         for taint in strict:
             change = Change(
-                PlanStepKind.REMOVE_TAINT, node_ref(node.name), (node.name,), taint=taint
+                PlanStepKind.REMOVE_TAINT,
+                node_ref(node.name),
+                (node.name,),
+                taint=taint,
+                writer=node.tainted_by,
             )
             removals.setdefault(taint, []).append(change)
     return removals

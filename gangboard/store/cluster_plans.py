@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import datetime
 
 import msgspec
@@ -24,6 +25,12 @@ def read_stored_plan(cluster_id: int) -> ClusterPlan | None:
     """Return the stored plan of a cluster. None: there is none, or another release stored it."""
     row = PlanRow.objects.filter(cluster_id=cluster_id).first()
     return None if row is None else unpack_plan(row)
+
+
+def read_plan_rows(cluster_ids: Collection[int]) -> dict[int, PlanRow]:
+    """Return cluster id → its stored plan (1 query)."""
+    rows = PlanRow.objects.filter(cluster_id__in=list(cluster_ids))
+    return {row.cluster_id: row for row in rows}
 
 
 def unpack_plan(row: PlanRow) -> ClusterPlan | None:
