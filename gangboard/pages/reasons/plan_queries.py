@@ -8,7 +8,7 @@ from datetime import datetime
 
 from gangboard.domain.cluster_plan import ClusterPlan, PlanGain, PlanStep, PlanStepKind
 from gangboard.domain.objects import ObjectRef
-from gangboard.domain.shell import command, line_in_cluster
+from gangboard.domain.shell import command, command_line, in_context
 from gangboard.domain.text import count, is_or_are, listed
 from gangboard.facts.stored_verdict import is_whole
 from gangboard.pages.reasons.plan_rows import (
@@ -245,7 +245,7 @@ class _Printer:
         if not all(commands):
             return
         for arguments in commands:
-            yield line_in_cluster(arguments, self.freshness.cluster, self.freshness.context)
+            yield command_line(in_context(arguments, self.freshness.context))
 
 
 def _arguments(step: PlanStep) -> Iterator[tuple[str, ...]]:

@@ -61,7 +61,9 @@ class PlanPodRow:
 class PlanStepRow:
     """One step. Its gains are true after the steps before it."""
 
-    kind: str = shown("Kind", choices=PlanStepKind)
+    kind: str = shown(
+        "Kind", "`uncordon`, `remove-taint`, `end-incomplete`, `move-pods` or `stop-whole`."
+    )
     text: str = shown("Step", "What to do, as a sentence.")
     cost: str = shown("Cost", "What it costs others, as a sentence.", empty_is_null=True)
     accelerators: int = shown(
