@@ -30,7 +30,9 @@ from gangboard.domain.cluster_plan import (
     WaitingGang,
 )
 from gangboard.domain.objects import node_ref
+from gangboard.domain.owner import Owner
 from gangboard.domain.resources import is_accelerator
+from gangboard.domain.verdict import Verdict
 from gangboard.facts.suspensions import writers_text
 from gangboard.placement.gang_nodes import without_requested
 from gangboard.placement.node_snapshot import NodeSnapshot, snapshot_of
@@ -61,6 +63,20 @@ MAX_COMPETITORS = 3
 
 PodsOn = Callable[[Sequence[str]], Sequence[MovablePod]]
 """Returns the movable pods on nodes, by name."""
+
+
+def waiting_gang_of(owner: Owner, verdict: Verdict) -> WaitingGang | None:
+    """Return the members of a gang that wait for nodes. None: no member waits, or nodes or pods are unknown."""
+    requests = verdict.node_requests
+    if requests is None:
+        return None
+    return WaitingGang(
+        owner.meta.ref,
+        requests.requests,
+        verdict.priority_value or 0,
+        owner.meta.created_at,
+        requests.is_solved_by_capacity,
+    )
 
 
 def make_plan(

@@ -12,7 +12,7 @@ from gangboard.domain.health import Health
 from gangboard.domain.pod import Pod
 from gangboard.domain.verdict import Verdict
 from gangboard.facts.gang import Gang
-from gangboard.placement.cluster_plan import make_plan
+from gangboard.placement.cluster_plan import make_plan, waiting_gang_of
 from gangboard.placement.members import shape_of
 from gangboard.placement.term_matching import term_matcher
 from gangboard.polling.node_usage import NodeUsageTracker
@@ -49,19 +49,8 @@ class PlanWriter:
 
     def record(self, gang: Gang, verdict: Verdict) -> None:
         """Record the waiting members of a gang that was assessed."""
-        meta, requests = gang.owner.meta, verdict.node_requests
-        root = meta.ref.uid
-        if requests is None:
-            self._put(root, None)
-        else:
-            waiting = WaitingGang(
-                meta.ref,
-                requests.requests,
-                verdict.priority_value or 0,
-                meta.created_at,
-                requests.is_solved_by_capacity,
-            )
-            self._put(root, waiting)
+        root = gang.owner.meta.ref.uid
+        self._put(root, waiting_gang_of(gang.owner, verdict))
         starts = verdict.finding.health is Health.STARTING
         if starts != (root in self._starting):
             (self._starting.add if starts else self._starting.discard)(root)

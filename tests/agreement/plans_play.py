@@ -20,7 +20,6 @@ from gangboard.domain.cluster_plan import (
     MovablePod,
     PlanStep,
     PlanStepKind,
-    WaitingGang,
 )
 from gangboard.domain.group import Group
 from gangboard.domain.node import Node
@@ -28,7 +27,7 @@ from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
 from gangboard.facts.gang import Gang
 from gangboard.facts.stored_verdict import is_whole
-from gangboard.placement.cluster_plan import make_plan
+from gangboard.placement.cluster_plan import make_plan, waiting_gang_of
 from gangboard.placement.members import shape_of
 from gangboard.plugins.registry import owner_kinds
 from gangboard.polling.node_usage import NodeUsageTracker
@@ -292,19 +291,10 @@ class PlanReading:
             holds = any(pod.is_live and pod.node for pod in gang.pods)
             if holds and not is_whole(verdict.finding.stage.value, verdict.finding.code):
                 self._usage.mark_incomplete(job.meta.ref.uid)
-            if verdict.node_requests is not None:
-                requests = verdict.node_requests
-                waiting.append(
-                    WaitingGang(
-                        job.meta.ref,
-                        requests.requests,
-                        0,
-                        job.meta.created_at,
-                        requests.is_solved_by_capacity,
-                    )
-                )
+            waiting.append(waiting_gang_of(job, verdict))
         capacity = replace(self._usage.capacity(""), cache={})
-        return make_plan(capacity, waiting, self._movable, datetime.now(UTC), seconds=20)
+        gangs = [gang for gang in waiting if gang is not None]
+        return make_plan(capacity, gangs, self._movable, datetime.now(UTC), seconds=20)
 
     def _gang(self, job: Owner, room: ClusterCapacity) -> Gang:
         uid = job.meta.ref.uid
@@ -349,12 +339,15 @@ def lines(outcomes: Sequence[PlanOutcome]) -> Iterator[str]:
     yield f"steps                            {dict(kinds)}"
     yield f"promised gangs                   {sum(outcome.promised for outcome in outcomes)}"
     yield f"cases with a promise             {[item.case.number for item in ends[PlanEnd.KEPT]]}"
-    yield from (outcome.words for outcome in ends[PlanEnd.BROKEN])
 
 
 def report(arena: Arena, cases: Sequence[PlanCase]) -> int:
     """Play the cases; print the figures; return 1 if more than one plan in thirty was not kept."""
-    outcomes = list(play(arena, cases))
+    outcomes = []
+    for outcome in play(arena, cases):
+        outcomes.append(outcome)
+        if outcome.end is PlanEnd.BROKEN:
+            print(outcome.words, flush=True)
     print(*lines(outcomes), sep="\n")
     broken = sum(outcome.end is PlanEnd.BROKEN for outcome in outcomes)
     kept = sum(outcome.end is PlanEnd.KEPT for outcome in outcomes)
