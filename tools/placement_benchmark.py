@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from gangboard.diagnosis.engine import assess
 from gangboard.diagnosis.ownership_graph import OwnershipGraph
 from gangboard.domain.capacity import ClusterCapacity
+from gangboard.domain.cluster_plan import ClusterPlan
 from gangboard.domain.group import Group
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.owner import Owner
@@ -18,6 +19,7 @@ from gangboard.domain.verdict import Verdict
 from gangboard.facts.build_gang import GangObjects, build_gang
 from gangboard.facts.cluster_view import ClusterView
 from gangboard.facts.gang import Gang as GangModel
+from gangboard.placement.cluster_plan import make_plan, waiting_gang_of
 from gangboard.plugins import reasons
 from gangboard.polling.node_usage import NodeUsageTracker
 from tools.placement_fleet import NOW, Fleet, Gang
@@ -48,6 +50,7 @@ class Bench:
     """A fleet that was loaded as a poll loads objects."""
 
     def __init__(self, fleet: Fleet) -> None:
+        self.fleet = fleet
         reasons.rules()  # Files are read once in the life of a worker.
         self._refs: dict[str, ObjectRef] = {}
         graph = OwnershipGraph()
@@ -84,6 +87,17 @@ class Bench:
             verdicts.append(assess(facts_of(gang, capacity)))
             each.append(time.process_time() - started)
         return Run(sum(each), tuple(each), tuple(verdicts))
+
+    def plan(self, gangs: Sequence[Gang], run: Run) -> tuple[ClusterPlan, float]:
+        """Return the plan of the cluster for gangs that were assessed, and the CPU seconds that it took."""
+        waiting = [
+            found
+            for gang, verdict in zip(gangs, run.verdicts, strict=True)
+            if (found := waiting_gang_of(gang.root, verdict)) is not None
+        ]
+        started = time.process_time()
+        plan = make_plan(self.cold(), waiting, lambda _: (), NOW)
+        return plan, time.process_time() - started
 
     def cold(self) -> ClusterCapacity:
         """Return the cluster capacity without cached results."""

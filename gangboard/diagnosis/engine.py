@@ -23,6 +23,7 @@ from gangboard.diagnosis.merged_units import (
     merge_units_placed_together,
     merge_waiting_workers,
 )
+from gangboard.diagnosis.node_requests import node_requests_of
 from gangboard.diagnosis.rule_runner import (
     Arithmetic,
     additional_findings,
@@ -31,7 +32,7 @@ from gangboard.diagnosis.rule_runner import (
     rules_for,
     with_placing,
 )
-from gangboard.domain.verdict import Finding, Verdict
+from gangboard.domain.verdict import Finding, NodeRequests, Verdict
 from gangboard.facts.gang import Gang
 from gangboard.facts.scheduler_text import retry_due
 from gangboard.facts.unit import Unit
@@ -51,6 +52,7 @@ class _Assessment:
     additional: Sequence[Finding] = ()
     fit_units: Sequence[Unit] = ()
     """The units of the node-fit table."""
+    node_requests: NodeRequests | None = None
 
 
 def assess(gang: Gang, *, arithmetic: Arithmetic = placing_of) -> Verdict:
@@ -100,6 +102,7 @@ def _assess_units(
         by_unit={unit.name: result.finding for unit, result in zip(placed, own, strict=True)},
         additional=additional,
         fit_units=fit_table_units(placed, together if workers is None else (*together, workers)),
+        node_requests=node_requests_of(own),
     )
 
 
@@ -125,4 +128,5 @@ def _verdict(gang: Gang, assessed: _Assessment, findings: GangFindings) -> Verdi
         fit=tuple(row for unit in assessed.fit_units for row in fit_rows(unit)),
         gang_mode=gang_mode_of(gang, units),
         domains=group_domains(gang),
+        node_requests=assessed.node_requests,
     )

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from gangboard.domain.advice import AdvisedStep
+from gangboard.domain.capacity import PlacementRequest
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.objects import ObjectRef
 
@@ -224,6 +225,16 @@ class FitRow:
 
 
 @dataclass(frozen=True, slots=True)
+class NodeRequests:
+    """The members of a gang that wait for nodes, for the plan of the cluster."""
+
+    requests: tuple[PlacementRequest, ...]
+    """One for each of its units."""
+    is_solved_by_capacity: bool
+    """Whether they wait for capacity that the arithmetic does not find now, and for nothing else."""
+
+
+@dataclass(frozen=True, slots=True)
 class Verdict:
     """Verdict of a gang with all findings and facts that explain it."""
 
@@ -250,3 +261,5 @@ class Verdict:
     """None if its owner creates no Jobs."""
     domains: dict[str, dict[str, str]] = field(default_factory=dict)
     """uid of a group → topology key → domain of its pods."""
+    node_requests: NodeRequests | None = None
+    """Its members that wait for nodes, or None if none does, or if nodes or pods are unknown. It is not stored."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, permutations
 
 from gangboard.domain.capacity import PlacementRequest, PodSet
@@ -43,6 +43,29 @@ def is_found_in_scheduler_order(
         any(_Simulation(snapshot, pod_sets, nodes).placed(order, target) for nodes in groups)
         for order in _orders(pod_sets)
     )
+
+
+def scheduler_placement(
+    request: PlacementRequest, snapshot: NodeSnapshot
+) -> Mapping[str, Mapping[str, int]] | None:
+    """Return where a simulated order places all members: node → shape → number of pods. None: it does not.
+
+    The simulation knows requests, host ports and anti-affinity by host. The caller must not pass other constraints
+    between pods.
+    """
+    pod_sets = [pod_set for pod_set in request.pod_sets if pod_set.count]
+    order = [(index, pod_set.count) for index, pod_set in enumerate(pod_sets)]
+    for nodes in _candidate_groups(request, snapshot, pod_sets, request.size):
+        simulation = _Simulation(snapshot, pod_sets, nodes)
+        if simulation.placed(order, request.size):
+            return {
+                snapshot.names[nodes[row]]: {
+                    pod_sets[shape].shape.name: number for shape, number in Counter(shapes).items()
+                }
+                for row, shapes in simulation.shapes_on.items()
+                if shapes
+            }
+    return None
 
 
 def scoring_cost(request: PlacementRequest, snapshot: NodeSnapshot) -> int:
@@ -119,7 +142,7 @@ class _Simulation:
         counts = Counter(chain.from_iterable(self._hosts))
         self._shared_points = [MARGIN if counts[row] > 1 else 0 for row in range(len(nodes))]
         """Extra points of nodes that can host more than one shape."""
-        self._shapes_on: defaultdict[int, list[int]] = defaultdict(list)
+        self.shapes_on: defaultdict[int, list[int]] = defaultdict(list)
         """Shapes of the pods placed on each node."""
 
     def placed(self, order: Sequence[tuple[int, int]], target: int) -> bool:
@@ -141,7 +164,7 @@ class _Simulation:
             row = heap[0][1]
             for name, amount in self._requests[shape].items():
                 self._free[name][row] -= amount
-            self._shapes_on[row].append(shape)
+            self.shapes_on[row].append(shape)
             if self._takes(shape, row):
                 heapq.heapreplace(heap, (-self._rank(shape, row), row))
             else:
@@ -156,7 +179,7 @@ class _Simulation:
             has_host_anti_affinity(own_shape, neighbour)
             or ports_clash(own_shape.host_ports, neighbour.host_ports)
             for neighbour in (
-                self._pod_sets[placed_shape].shape for placed_shape in self._shapes_on[row]
+                self._pod_sets[placed_shape].shape for placed_shape in self.shapes_on[row]
             )
         )
 

@@ -25,6 +25,32 @@ MAINTENANCE_TAINTS = (
 )
 """Prefixes of taints of nodes that a controller drains for removal or maintenance."""
 
+_CONTROLLER_TAINTS = (
+    "node.kubernetes.io/",
+    "node.cloudprovider.kubernetes.io/",
+    "karpenter.sh/unregistered",
+    "DeletionCandidateOfClusterAutoscaler",
+    "startup-taint.cluster-autoscaler.kubernetes.io/",
+    "ignore-taint.cluster-autoscaler.kubernetes.io/",
+    "node.cluster.x-k8s.io/uninitialized",
+    *MAINTENANCE_TAINTS,
+)
+"""Prefixes of taints on nodes that fail, leave or are not ready yet. No pod should start there.
+
+The node lifecycle controller, cloud providers, Karpenter (v1 and before) and cluster-autoscaler set and
+remove them (taints.go of each). Cluster API sets them until a node has its labels. AWS's termination
+handler (pkg/node/node.go: spot-itn, scheduled-maintenance, …) and GKE set them before they remove a node."""
+_AGENT_TAINT_SUFFIX = "not-ready"
+"""Suffix of taints that an agent removes once it runs on the node. Until then, pods have no network or no volumes.
+
+Examples are `node.cilium.io/agent-not-ready`, `ebs.csi.aws.com/agent-not-ready`, the taints of other CSI drivers
+(install guides of each) and `node.gardener.cloud/critical-components-not-ready`."""
+
+
+def is_set_by_controller(taint: Taint) -> bool:
+    """Return whether a controller or an agent set the taint and removes it by itself, so that people should not."""
+    return taint.key.startswith(_CONTROLLER_TAINTS) or taint.key.endswith(_AGENT_TAINT_SUFFIX)
+
 
 def maintenance_markers(lifecycle: Iterable[Condition], taints: Iterable[Taint]) -> tuple[str, ...]:
     """Return the condition types and taint keys of a node that is being drained or maintained."""

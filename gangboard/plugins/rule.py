@@ -53,3 +53,5 @@ class UnitRule:
 
     If several workers without a group wait for nodes, the engine also tries the rule for all of them together.
     """
+    is_solved_by_capacity: bool = False
+    """Its members get nodes as soon as the arithmetic finds room for them, so the plan of the cluster may promise it."""

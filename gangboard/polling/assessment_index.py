@@ -240,6 +240,11 @@ class PendingRounds:
         self.end()
         return None
 
+    @property
+    def in_progress(self) -> bool:
+        """Whether a round has not ended yet."""
+        return self._capacity is not None
+
     def end(self) -> None:
         """End the round and start the pause."""
         self._roots, self._capacity, self._ended_at = [], None, time.monotonic()

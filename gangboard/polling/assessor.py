@@ -151,6 +151,8 @@ class Assessor:
                 save_first_listing(cache.lease, at=now)
         changed |= self._assess_pending(reason, snapshot, settle=settle)
         changed |= cache.capacity.write(reason, now, at_once=settle or assesses_all)
+        if not cache.pending.in_progress:
+            changed |= cache.plans.write(reason, now, at_once=settle)
         cache.trends.write(now, all_seen=not cache.unobserved)
         cache.usage.begin(now)
         cache.usage.carry_over(now)
@@ -254,6 +256,7 @@ class Assessor:
             cache.assessments.remove(root)
             cache.rechecks.drop(root)
             cache.node_usage.mark_complete(root)
+            cache.plans.remove(root)
         before = cache.gangs.read(present)
         present = self._without_leftovers(present, before, snapshot.now)
         results = [
@@ -328,6 +331,7 @@ class Assessor:
     def _record(self, gang: GangModel, verdict: Verdict, capacity_version: int) -> None:
         """Record the assessment in the caches, so that later changes of the capacity can touch the gang."""
         root, finding = gang.owner.meta.ref, verdict.finding
+        self._cache.plans.record(gang, verdict)
         pods: Sequence[Pod] = gang.pods
         if root.kind == "Pod":
             # The Capacity page does not count single pods that have a node.

@@ -37,6 +37,7 @@ from gangboard.polling.assessment_index import AssessmentIndex, PendingRounds, R
 from gangboard.polling.autoscaling import AUTOSCALING, AutoscalingTracker
 from gangboard.polling.blueprints import BlueprintTracker
 from gangboard.polling.capacity import CapacityWriter, TrendWriter
+from gangboard.polling.cluster_plans import PlanWriter
 from gangboard.polling.discovery_schedule import ControllerBuilds, DiscoverySchedule
 from gangboard.polling.event_index import EventIndex, Preemptions
 from gangboard.polling.node_usage import NodeUsageTracker
@@ -125,6 +126,7 @@ class ClusterCache:
     trends: TrendWriter = field(init=False)
     usage: UsageRecorder = field(init=False)
     evictions: EvictionRecorder = field(default_factory=EvictionRecorder)
+    plans: PlanWriter = field(init=False)
     autoscaling: AutoscalingTracker = field(init=False)
     pod_claims: PodClaimTracker = field(init=False)
     queues: QueueTracker = field(init=False)
@@ -151,6 +153,7 @@ class ClusterCache:
         self.capacity = CapacityWriter(self.lease, self.node_usage, self.assessments)
         self.trends = TrendWriter(self.lease, self.capacity)
         self.usage = UsageRecorder(self.lease)
+        self.plans = PlanWriter(self.lease, self.node_usage, self.objects)
         self._fill_tables()
 
     def _fill_tables(self) -> None:

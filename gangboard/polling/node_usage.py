@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 
 from gangboard.diagnosis.ownership_graph import OwnershipGraph
-from gangboard.domain.capacity import ClusterCapacity, PodSet, RunningGang, Termination, round_up
+from gangboard.domain.capacity import (
+    ClusterCapacity,
+    PodSet,
+    Requested,
+    RunningGang,
+    Termination,
+    round_up,
+)
 from gangboard.domain.node import Node
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.owner import Owner
@@ -142,6 +149,26 @@ class NodeUsageTracker:
         """Return the uids of the pods that use a node → the root of their gang, or "" without a gang."""
         uids = sorted(self._usage.pods_on(node))
         return {uid: self._graph.root_of(uid) or "" for uid in uids}
+
+    def replaceable_pods(self, nodes: Iterable[str]) -> list[str]:
+        """Return the uids of pods on these nodes that belong to no gang and that their controller replaces.
+
+        Pods that are being deleted, or that are only nominated to the node, are not among them.
+        """
+        uids = (uid for node in nodes for uid in sorted(self._usage.pods_on(node)))
+        return [
+            uid
+            for uid in uids
+            if (pod := self._pods.get(uid)) is not None
+            and pod.is_replaceable
+            and pod.placed
+            and pod.deleted_at is None
+            and not self._graph.root_of(uid)
+        ]
+
+    def load_of(self, uids: Collection[str]) -> Mapping[str, Requested]:
+        """Return the summed requests of these pods on each known node."""
+        return self._usage.load_of(uids)
 
     def incomplete_gangs(self) -> list[RunningGang]:
         """Return the incomplete gangs that have capacity, in no order."""

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
-from gangboard.facts.builtin_controllers import recreates_same_pod
+from gangboard.facts.builtin_controllers import makes_independent_pods, recreates_same_pod
 from gangboard.plugins import registry
 
 _MAX_SECONDS = 10 * 365 * 86_400
@@ -44,6 +44,8 @@ class UnfinishedPod(NamedTuple):
     is_recreated: bool
     """Its controller recreates the same pod after every end."""
     created_at: datetime | None = None
+    is_replaceable: bool = False
+    """Its controller makes independent pods, and replaces it on another node after a deletion."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +84,7 @@ def unfinished_pod(pod: Pod) -> UnfinishedPod:
         deleted_at=pod.meta.deleting_since,
         is_recreated=pod.stays or recreates_same_pod(controller),
         created_at=pod.meta.created_at,
+        is_replaceable=makes_independent_pods(controller) and not pod.stays,
     )
 
 

@@ -8,12 +8,16 @@ import pytest
 from django.db import OperationalError, ProgrammingError, connection
 from django.db.migrations.recorder import MigrationRecorder
 from django.test import Client
+from django.utils import timezone
 from drf_spectacular.drainage import GENERATOR_STATS
 from drf_spectacular.validation import validate_schema
 
+from gangboard.domain.cluster_plan import ClusterPlan, PlanGain, PlanStep, PlanStepKind
+from gangboard.domain.objects import ObjectRef, node_ref
 from gangboard.pages.core.api.views import read_document
 from gangboard.plugins import registry
-from gangboard.store.models import Cluster, ResourceState
+from gangboard.store.cluster_plans import save_plan
+from gangboard.store.models import Cluster, Gang, ResourceState
 from tests.api.conftest import World, make_gang, make_group, token_of
 from tests.domain_objects import a_node, a_queue
 from tests.factories import PODGROUPS, make_eviction, make_resource, make_usage, store_object
@@ -236,6 +240,16 @@ def test_the_schema_is_valid_openapi_without_warnings(get_api: GetApi) -> None:
     assert document["components"]["securitySchemes"]["token"]["scheme"] == "bearer"
 
 
+def _store_plan(gang: Gang) -> None:
+    """Store a plan with every kind of part: gains, a gang to suspend, and a pod to move."""
+    ref = ObjectRef(gang.api_group, gang.kind, gang.namespace, gang.name, gang.uid)
+    pod = ObjectRef("", "Pod", gang.namespace, "web-0", "uid-web-0")
+    gains = (PlanGain((ref,), 2, 1, 8),)
+    move = PlanStep(PlanStepKind.MOVE_PODS, gains, 8, (node_ref("h100-09"),), pods=(pod,))
+    end = PlanStep(PlanStepKind.END_INCOMPLETE, gains, 8, gangs=(ref,))
+    save_plan(gang.cluster_id, ClusterPlan((move, end), gains, 2, 16), at=timezone.now())
+
+
 def test_answers_match_the_schema(get_api: GetApi, world: World) -> None:
     document = get_api("admin", "schema/").json()
     gang = world.gangs["east/team-a"]
@@ -247,6 +261,7 @@ def test_answers_match_the_schema(get_api: GetApi, world: World) -> None:
     make_capacity(group.cluster)
     make_usage(group.cluster, namespace="team-a")
     make_eviction(gang)
+    _store_plan(gang)
     action = make_action(
         Cluster.objects.get(name="east"), steps=(("patch", "Suspend the Job", "done", ""),)
     )

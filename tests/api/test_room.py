@@ -10,7 +10,10 @@ import jsonschema  # type: ignore[import-untyped]  # no stubs are installed
 import pytest
 from django.utils import timezone
 
+from gangboard.domain.cluster_plan import ClusterPlan, PlanGain, PlanStep, PlanStepKind
+from gangboard.domain.objects import ObjectRef, node_ref
 from gangboard.readmodels import node_pools
+from gangboard.store.cluster_plans import save_plan
 from gangboard.store.gangs import Detail
 from gangboard.store.models import Cluster, ClusterCapacity, NodeCapacity
 from tests.api.conftest import World, make_gang
@@ -44,13 +47,61 @@ def nodes(world: World) -> None:
 # --- reasons
 
 
+def test_plans_have_their_steps_and_those_that_stop_gangs_on_request(
+    get_api: GetApi, world: World
+) -> None:
+    gang = world.gangs["east/team-a"]
+    ref = ObjectRef(gang.api_group, gang.kind, gang.namespace, gang.name, gang.uid)
+    gains = (PlanGain((ref,), 3, 1, 8),)
+    steps = (
+        PlanStep(PlanStepKind.UNCORDON, gains, 16, (node_ref("h100-1"),)),
+        PlanStep(PlanStepKind.STOP_WHOLE, gains, 8, gangs=(ref,)),
+    )
+    save_plan(gang.cluster_id, ClusterPlan(steps, (), 3, 24, 1), at=timezone.now())
+    (plan,) = answer(get_api, "admin", "reasons/?cluster=east")["plans"]
+    (step,) = plan.pop("steps")
+    assert plan.pop("made_at")
+    assert plan == {
+        "cluster": "east",
+        "why": None,
+        "waiting_gangs": 3,
+        "waiting_accelerators": 24,
+        "undecided": 1,
+        "complete": True,
+        "outdated": False,
+        "without_steps": [],
+    }
+    (gain,) = step.pop("gains")
+    named = {
+        "gang": gang.pk,
+        "kind": gang.kind,
+        "namespace": "team-a",
+        "name": gang.name,
+    }
+    assert gain == {"count": 1, "of": 3, "accelerators": 8, "gangs": [named]}
+    assert step == {
+        "kind": "uncordon",
+        "text": "Uncordon h100-1.",
+        "cost": None,
+        "accelerators": 16,
+        "commands": ["kubectl uncordon h100-1"],
+        "nodes": ["h100-1"],
+        "pods": [],
+        "victims": [],
+        "hidden": 0,
+    }
+    (plan,) = answer(get_api, "admin", "reasons/?cluster=east&whole_gangs=true")["plans"]
+    assert [step["kind"] for step in plan["steps"]] == ["uncordon", "stop-whole"]
+    assert answer(get_api, "admin", "reasons/?namespace=team-a")["plans"] == []
+
+
 def test_reasons_are_counted_like_on_the_page(get_api: GetApi, world: World) -> None:
     make_gang("east", "team-a", "small", accelerators=0.5, desired=1, health="blocked")
     make_gang("west", "team-a", "typo", code="image-pull", stage="start", accelerators=0.0, ready=3)
     for health in ("running", "succeeded", "succeeded"):
         make_gang("east", "team-a", f"x{timezone.now().timestamp()}", health=health, stage="run")
     result = answer(get_api, "admin", "reasons/")
-    assert {name: result[name] for name in result if name != "results"} == {
+    assert {name: result[name] for name in result if name not in ("results", "plans")} == {
         "next": None,
         "gangs": 5,
         "accelerators": "24.5",
@@ -60,6 +111,10 @@ def test_reasons_are_counted_like_on_the_page(get_api: GetApi, world: World) -> 
         "clusters_looked_at": 2,
         "unseen": [],
     }
+    assert [(plan["cluster"], plan["why"]) for plan in result["plans"]] == [
+        ("east", "not made yet"),
+        ("west", "not made yet"),
+    ]
     placement, start = result["results"]
     examples = placement.pop("examples")
     assert placement == {

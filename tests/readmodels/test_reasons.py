@@ -306,7 +306,7 @@ def test_queries_do_not_grow(owner: Viewer, django_assert_num_queries: Any) -> N
         for index in range(number):
             make_gang(eu, code=f"reason-{index}")
             make_gang(us, code=f"reason-{index}")
-        with django_assert_num_queries(6):  # the clusters and five more
+        with django_assert_num_queries(7):  # the clusters, their plans and five more
             read(owner)
 
 

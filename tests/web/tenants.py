@@ -13,13 +13,16 @@ from datetime import datetime, timedelta
 from django.contrib.auth.models import User
 from django.utils import timezone
 
+from gangboard.domain.cluster_plan import ClusterPlan, PlanGain, PlanStep, PlanStepKind
 from gangboard.domain.event import Event
 from gangboard.domain.health import Health
-from gangboard.domain.objects import Condition, Meta, ObjectRef
+from gangboard.domain.objects import Condition, Meta, ObjectRef, node_ref
+from gangboard.domain.pod_constraints import Taint
 from gangboard.domain.quota import FairShare
 from gangboard.domain.usage import AcceleratorUse
 from gangboard.domain.verdict import Evidence, FitReason
 from gangboard.store import authentication, group_roles, people
+from gangboard.store.cluster_plans import save_plan
 from gangboard.store.feed import FeedType, add_action_event, add_span_events, number_events
 from gangboard.store.gang_search import save_search
 from gangboard.store.gangs import pack_detail, unpack_detail
@@ -95,6 +98,7 @@ def make_tenants() -> tuple[Tenant, Tenant]:
     first, second = (_tenant(text, cluster, now) for text in (FIRST, SECOND))
     people.grant_role(user=second.user, role="viewer", cluster_name=own.name)
     _name_each_other(first, second)
+    _plan(cluster, now)
     number_events()
     return first, second
 
@@ -148,6 +152,31 @@ def _shared_cluster(now: datetime) -> Cluster:
     group_roles.grant_group(group=f"{NOBODY}-group", role="viewer")
     make_audit(cluster, "", f"{NOBODY}-clusterline", object_name=f"{NOBODY}-thing")
     return cluster
+
+
+def _plan(cluster: Cluster, now: datetime) -> None:
+    """Write a plan whose steps are about gangs and pods of both tenants, and about nodes."""
+    gangs = {
+        text: tuple(
+            ObjectRef(gang.api_group, gang.kind, gang.namespace, gang.name, gang.uid)
+            for gang in Gang.objects.filter(cluster=cluster, namespace=f"{text}-ns", gone_at=None)
+        )
+        for text in (FIRST, SECOND)
+    }
+    gains = tuple(PlanGain(refs, len(refs), 1, 8) for refs in gangs.values())
+    nodes = (node_ref(f"{NOBODY}-plannode"),)
+    pods = tuple(
+        ObjectRef("", "Pod", f"{text}-ns", f"{text}-movedpod", f"{text}-movedpod")
+        for text in (FIRST, SECOND)
+    )
+    taint = Taint(f"{NOBODY}-plantaint", "NoSchedule")
+    steps = (
+        PlanStep(PlanStepKind.UNCORDON, gains, 16, nodes, by=f"with {NOBODY}-cordoner"),
+        PlanStep(PlanStepKind.REMOVE_TAINT, gains, 16, nodes, taint),
+        PlanStep(PlanStepKind.MOVE_PODS, gains, 16, nodes, pods=pods),
+        *(PlanStep(PlanStepKind.STOP_WHOLE, gains, 16, gangs=refs[:1]) for refs in gangs.values()),
+    )
+    save_plan(cluster.pk, ClusterPlan(steps, gains, 4, 64), at=now)
 
 
 def _own_cluster(now: datetime) -> Cluster:

@@ -9,8 +9,18 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
+from gangboard.domain.cluster_plan import ClusterPlan, PlanGain, PlanStep, PlanStepKind
+from gangboard.domain.objects import ObjectRef, node_ref
+from gangboard.store.cluster_plans import save_plan
 from gangboard.store.gangs import Detail
-from gangboard.store.models import Cluster, ClusterCapacity, NodeCapacity, TrendPoint, WatchedObject
+from gangboard.store.models import (
+    Cluster,
+    ClusterCapacity,
+    Gang,
+    NodeCapacity,
+    TrendPoint,
+    WatchedObject,
+)
 from gangboard.store.trends import QUARTER, quarter_of
 from tests.domain_objects import a_node, a_pod
 from tests.factories import make_gang, make_gangs, make_history, store_object
@@ -83,6 +93,38 @@ class TestOwner:
         board = text_of(owner.client, "/?code=insufficient-resources")
         assert "llama-sft" in board
         assert "diffusion-run" in board
+
+    def test_reasons_show_the_plan_of_each_cluster(self, owner: Person, world: World) -> None:
+        gang = Gang.objects.get(name="llama-sft")
+        ref = ObjectRef(gang.api_group, gang.kind, gang.namespace, gang.name, gang.uid)
+        gains = (PlanGain((ref,), 1, 1, 8),)
+        steps = (
+            PlanStep(PlanStepKind.UNCORDON, gains, 8, (node_ref("h100-9"),)),
+            PlanStep(PlanStepKind.STOP_WHOLE, gains, 8, gangs=(ref,)),
+        )
+        plan = ClusterPlan(steps, (), 2, 16, is_complete=False)
+        save_plan(world.cluster.pk, plan, at=timezone.now())
+        page = text_of(owner.client, "/reasons/?cluster=eu-train")
+        for text in (
+            "Plan for eu-train",
+            "2 gangs with 16 accelerators wait for nodes.",
+            "These steps let at least 8 accelerators run, in this order.",
+            "Not all combinations were tried.",
+            "Uncordon h100-9.",
+            "uncordon h100-9",
+            "1 gang with 8 accelerators",
+        ):
+            assert text in page
+        assert "which runs completely" not in page
+        assert "which runs completely" in text_of(
+            owner.client, "/reasons/?cluster=eu-train&whole=1"
+        )
+
+    def test_a_plan_that_is_not_known_says_why(self, owner: Person, world: World) -> None:
+        save_plan(world.cluster.pk, ClusterPlan(why="nodes: forbidden"), at=timezone.now())
+        page = text_of(owner.client, "/reasons/?cluster=eu-train")
+        assert "Not known: nodes: forbidden." in page
+        assert "wait for nodes" not in page
 
     def test_an_update_of_the_reasons_names_the_same_namespaces(
         self, owner: Person, world: World
@@ -257,7 +299,7 @@ class TestTruth:
         text_of(owner.client, f"{path}?{query}")
 
 
-@pytest.mark.parametrize(("path", "queries"), [("/reasons/", 13), ("/capacity/", 12)])
+@pytest.mark.parametrize(("path", "queries"), [("/reasons/", 14), ("/capacity/", 12)])
 def test_queries_do_not_grow_with_the_rows(
     owner: Person, nodes: World, path: str, queries: int, django_assert_num_queries: Any
 ) -> None:

@@ -23,6 +23,10 @@ class ReasonQuery(PageQuery):
 
     cluster = serializers.CharField(required=False, max_length=63, help_text="Name of a cluster.")
     namespace = serializers.CharField(required=False, max_length=LONGEST_NAME)
+    whole_gangs = serializers.BooleanField(
+        default=False,
+        help_text="`true`: plans also have the steps that stop gangs that run completely.",
+    )
     ordering = serializers.ChoiceField(
         REASON_ORDERINGS,
         default="stage",
@@ -59,6 +63,7 @@ class ReasonsView(ReadView):
             namespace=query.get("namespace", ""),
             clusters=read_freshness(viewer=viewer, now=now),
             now=now,
+            whole_gangs=query["whole_gangs"],
         )
         return short_list_response(
             request,

@@ -16,6 +16,7 @@ from django.db.models.functions import Greatest
 
 from gangboard.domain.health import NOT_WHOLE, Health, Stage
 from gangboard.facts.stored_verdict import FULL
+from gangboard.pages.reasons.plan_queries import read_plans
 from gangboard.pages.reasons.rows import ExampleRow, LimitRow, ReasonRow, Reasons
 from gangboard.readmodels.cluster_visibility import unobserved_clusters
 from gangboard.readmodels.fit import full_text
@@ -43,8 +44,12 @@ def read_reasons(
     namespace: str,
     clusters: Mapping[int, Freshness],
     now: datetime,
+    whole_gangs: bool = False,
 ) -> Reasons:
-    """Return the reasons (5 queries, 6 if something is not known). `clusters` are all that the viewer sees."""
+    """Return the reasons (5 queries, 6 if something is not known, and those of `read_plans`).
+
+    `clusters` are all that the viewer sees. `whole_gangs`: plans have the steps that stop complete gangs.
+    """
     silent = silent_ids(clusters)
     filters = GangFilters(cluster=cluster, namespace=namespace)
     gangs = select_gangs(viewer=viewer, filters=filters, silent=silent)
@@ -77,6 +82,11 @@ def read_reasons(
         clusters=len(selected),
         looked_at=sum(not freshness.is_silent for freshness in selected.values()),
         unseen=unobserved_clusters(selected, unknown),
+        plans=()
+        if namespace
+        else read_plans(
+            viewer=viewer, cluster=cluster, clusters=clusters, whole_gangs=whole_gangs, now=now
+        ),
         namespaces=_namespaces(viewer),
     )
 

@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import ClassVar
 
 from gangboard.domain.health import Stage
+from gangboard.pages.reasons.plan_rows import ClusterPlanRow
 from gangboard.readmodels.cluster_visibility import UnobservedCluster
 from gangboard.readmodels.cursors import Place
 from gangboard.readmodels.declarations import shown, shown_property
@@ -121,6 +122,11 @@ class Reasons:
     )
     unseen: tuple[UnobservedCluster, ...] = shown(
         "Unseen", "Clusters that could not be read completely."
+    )
+    plans: tuple[ClusterPlanRow, ...] = shown(
+        "Plans",
+        "For each selected cluster that answers, the few steps that let most waiting accelerators run. "
+        "They are about whole clusters, so there are none with `namespace`.",
     )
     namespaces: tuple[str, ...]
     """Choices of the filter."""

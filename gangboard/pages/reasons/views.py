@@ -18,6 +18,7 @@ from gangboard.pages.core.query_state import (
     select_cluster,
     select_period,
 )
+from gangboard.pages.reasons.plan_rows import ClusterPlanRow
 from gangboard.pages.reasons.queries import read_reasons
 from gangboard.pages.reasons.rows import ReasonRow, Reasons, stage_number
 from gangboard.readmodels.trends import Curve, Trends, current_values, read_trends, since_known
@@ -34,6 +35,8 @@ class ReasonFilters:
     namespace: str = ""
     days: str = ""
     """`14` for curves over a fortnight, else they are over a day."""
+    whole: bool = False
+    """Whether plans have the steps that stop complete gangs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +95,7 @@ class ReasonsPage(FilteredPage[ReasonsAndTrends, ReasonFilters]):
             namespace=filters.namespace,
             clusters=frame.clusters,
             now=frame.now,
+            whole_gangs=filters.whole,
         )
         return ReasonsAndTrends(reasons, self._trends(frame))
 
@@ -123,6 +127,9 @@ class ReasonsPage(FilteredPage[ReasonsAndTrends, ReasonFilters]):
         return (
             not_counted_line(frame.clusters, address.filters.cluster),
             _summary(content.reasons, address, frame.viewer.sees_everything),
+            FragmentList(
+                "plans", tuple(_plan(row) for row in content.reasons.plans if row.is_told)
+            ),
             Fragment("trend", "reasons/trend.html", {"trends": trends}, _drawn(trends)),
             Fragment("trend-legend", "trends/legend.html", {"legend": legend}, legend),
             FragmentList("reason-rows", tuple(map(_row, lines[:OPEN_ROWS]))),
@@ -135,11 +142,12 @@ class ReasonsPage(FilteredPage[ReasonsAndTrends, ReasonFilters]):
         filters = self.address.filters
         namespaces = content.reasons.namespaces
         return {
+            "whole": filters.whole,
             "selects": (
                 select_cluster(frame.clusters, filters.cluster),
                 make_select("namespace", "Namespace", namespaces, filters.namespace),
                 select_period(filters.days),
-            )
+            ),
         }
 
 
@@ -149,7 +157,7 @@ def _drawn(trends: Trends) -> tuple[object, ...]:
 
 def _board(address: Address[ReasonFilters], **changes: str) -> str:
     """Return the address of the Board with the same filters and more."""
-    pairs = address.without("days")
+    pairs = address.without("days", "whole")
     return f"{reverse('board')}?{urlencode([*pairs, *changes.items()])}"
 
 
@@ -172,6 +180,10 @@ def _summary(reasons: Reasons, address: Address[ReasonFilters], sees_everything:
         *(reasons.clusters, reasons.looked_at, unobserved, sees_everything),
     )
     return Fragment("summary", "reasons/summary.html", context, content)
+
+
+def _plan(row: ClusterPlanRow) -> Fragment:
+    return Fragment(f"plan-{element_key(row.cluster)}", "reasons/plan.html", {"plan": row}, (row,))
 
 
 def _row(line: ReasonLine) -> Fragment:

@@ -20,29 +20,9 @@ from gangboard.placement.advice.size import job_of_group, largest_fit, pods_fit_
 from gangboard.placement.advice.what_if import WhatIf
 from gangboard.placement.advice.wording import then_fits, with_method
 from gangboard.placement.matching import untolerated
-from gangboard.placement.unavailable_nodes import MAINTENANCE_TAINTS, nodes_in_maintenance
+from gangboard.placement.unavailable_nodes import is_set_by_controller, nodes_in_maintenance
 
 MAX_TAINTS = 3
-_CONTROLLER_TAINTS = (
-    "node.kubernetes.io/",
-    "node.cloudprovider.kubernetes.io/",
-    "karpenter.sh/unregistered",
-    "DeletionCandidateOfClusterAutoscaler",
-    "startup-taint.cluster-autoscaler.kubernetes.io/",
-    "ignore-taint.cluster-autoscaler.kubernetes.io/",
-    "node.cluster.x-k8s.io/uninitialized",
-    *MAINTENANCE_TAINTS,
-)
-"""Prefixes of taints on nodes that fail, leave or are not ready yet. No pod should start there.
-
-The node lifecycle controller, cloud providers, Karpenter (v1 and before) and cluster-autoscaler set and
-remove them (taints.go of each). Cluster API sets them until a node has its labels. AWS's termination
-handler (pkg/node/node.go: spot-itn, scheduled-maintenance, …) and GKE set them before they remove a node."""
-_AGENT_TAINT_SUFFIX = "not-ready"
-"""Suffix of taints that an agent removes once it runs on the node. Until then, pods have no network or no volumes.
-
-Examples are `node.cilium.io/agent-not-ready`, `ebs.csi.aws.com/agent-not-ready`, the taints of other CSI drivers
-(install guides of each) and `node.gardener.cloud/critical-components-not-ready`."""
 
 
 # Taints
@@ -115,8 +95,7 @@ def _count_taints(what_if: WhatIf) -> Counter[Taint]:
             taint
             for pod_set in what_if.pod_sets
             for taint in untolerated(kind, pod_set.shape)
-            if not taint.key.startswith(_CONTROLLER_TAINTS)
-            and not taint.key.endswith(_AGENT_TAINT_SUFFIX)
+            if not is_set_by_controller(taint)
         }
         if number:
             taints.update(dict.fromkeys(sorted(untolerated_taints, key=str), number))

@@ -111,4 +111,5 @@ RULE = UnitRule(
     find,
     health=Health.BLOCKED,
     for_waiting_units=True,
+    is_solved_by_capacity=True,
 )

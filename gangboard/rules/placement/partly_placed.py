@@ -95,4 +95,5 @@ RULE = UnitRule(
     health=Health.DEGRADED,
     for_waiting_units=True,
     for_merged_units=True,
+    is_solved_by_capacity=True,
 )

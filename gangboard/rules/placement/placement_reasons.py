@@ -30,6 +30,7 @@ def _rule(
         health=health,
         for_waiting_units=True,
         for_merged_units=for_merged_units,
+        is_solved_by_capacity=for_merged_units,
     )
     return rule
 

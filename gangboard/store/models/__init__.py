@@ -15,7 +15,12 @@ from gangboard.store.models.clusters import Cluster, Heartbeat, Lease, Outage, R
 from gangboard.store.models.gangs import Gang, GangSearch
 from gangboard.store.models.history import FeedEvent, FeedHead, TrendPoint, VerdictSpan
 from gangboard.store.models.notify import Channel, Delivery, NotifyCursor, Rule, RuleMark
-from gangboard.store.models.observed import ClusterCapacity, NodeCapacity, WatchedObject
+from gangboard.store.models.observed import (
+    ClusterCapacity,
+    ClusterPlan,
+    NodeCapacity,
+    WatchedObject,
+)
 from gangboard.store.models.people import (
     AccessToken,
     Attempts,
@@ -42,6 +47,7 @@ __all__ = [
     "Chore",
     "Cluster",
     "ClusterCapacity",
+    "ClusterPlan",
     "ClusterTrial",
     "Delivery",
     "Eviction",

@@ -73,6 +73,16 @@ class NodeCapacity(models.Model):
         constraints = [models.UniqueConstraint(fields=("cluster", "name"), name="one_row_per_node")]
 
 
+class ClusterPlan(models.Model):
+    """The few steps that let most waiting gangs of a cluster run."""
+
+    cluster = models.OneToOneField(Cluster, on_delete=models.CASCADE, primary_key=True)
+    observed_at = models.DateTimeField()
+    """When the plan was made."""
+    plan = models.JSONField()
+    """A `domain.cluster_plan.ClusterPlan`. Pages print its references for each viewer."""
+
+
 class ClusterCapacity(models.Model):
     """Values of all nodes of a cluster together."""
 

@@ -62,6 +62,12 @@ class Command(PrintingCommand):
             f"{len(tenth.each):,} = {run.seconds / tenth.seconds:.1f}"
         )
         self.stdout.write(f"verdicts: {', '.join(codes)}")
+        plan, seconds = bench.plan(bench.fleet.pending, run)
+        tried = "all combinations" if plan.is_complete else "not all combinations"
+        self.stdout.write(
+            f"plan: {len(plan.steps)} steps for {sum(step.accelerators for step in plan.steps):,} of "
+            f"{plan.waiting_accelerators:,} accelerators, {tried} tried: {seconds:.2f} s of CPU"
+        )
 
 
 def _misses(bench: Bench, tenth: Run, run: Run) -> list[str]:

@@ -1,0 +1,389 @@
+"""The nodes of a cluster while a plan is made: changed by its steps, and filled by the gangs that then get nodes.
+
+The order in which the scheduler tries gangs, and the nodes that it takes, are not known beforehand. So a plan is tried
+in several rooms (`ROOMS`), each with its own order and its own choice of nodes. A gang is promised only if it gets
+nodes in each of them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+
+from gangboard.domain.capacity import NodeInfo, PlacementRequest, Requested, Shape
+from gangboard.domain.cluster_plan import WaitingGang
+from gangboard.domain.placement_result import FitAnswer, When
+from gangboard.placement.amounts import pod_amounts
+from gangboard.placement.feasible_nodes import feasible_nodes_of
+from gangboard.placement.gang_fit import check_fit
+from gangboard.placement.gang_nodes import add_requested
+from gangboard.placement.matching import undecidable
+from gangboard.placement.node_snapshot import NodeSnapshot
+from gangboard.placement.scheduler_order import (
+    is_found_in_scheduler_order,
+    scheduler_placement,
+    scoring_cost,
+)
+
+STEPS = 2_000
+"""Search steps of one check."""
+MAX_SCORES = 5_000
+"""Most node scorings in the simulated orders of one gang. With more, it is not promised."""
+_REBASE = 64
+"""Changed nodes after which the columns are built anew, because each check patches all changed nodes."""
+_EPOCH = datetime.fromtimestamp(0, UTC)
+
+Placement = Mapping[str, Mapping[str, int]]
+"""Node → shape → number of pods."""
+
+
+@dataclass(frozen=True, slots=True)
+class GangClass:
+    """Waiting gangs with the same requests and the same priority. The order in which they get nodes is unknown."""
+
+    gangs: tuple[WaitingGang, ...]
+    """The oldest first."""
+
+    @property
+    def first(self) -> WaitingGang:
+        """One of them."""
+        return self.gangs[0]
+
+    @property
+    def size(self) -> int:
+        """The number of pods of one of them."""
+        return sum(request.size for request in self.first.requests)
+
+
+def gang_classes(waiting: Iterable[WaitingGang]) -> tuple[GangClass, ...]:
+    """Return the classes of waiting gangs. Those that request most accelerators come first."""
+    classes: dict[object, list[WaitingGang]] = {}
+    for gang in sorted(waiting, key=lambda gang: (gang.created_at or _EPOCH, gang.ref.uid)):
+        classes.setdefault(gang.requirements, []).append(gang)
+    return tuple(
+        sorted(
+            (GangClass(tuple(gangs)) for gangs in classes.values()),
+            key=lambda item: (-item.first.accelerators, -item.size, item.first.ref.uid),
+        )
+    )
+
+
+def is_decided(gang: WaitingGang) -> bool:
+    """Return whether only capacity is missing, and the arithmetic understands all requirements of a gang."""
+    return gang.is_solved_by_capacity and all(
+        request.needed <= request.size
+        and not any(
+            pod_set.shape.unsupported or undecidable(pod_set.shape) for pod_set in request.pod_sets
+        )
+        for request in gang.requests
+    )
+
+
+def _oldest(item: GangClass) -> tuple[float, ...]:
+    return -item.first.priority, (item.first.created_at or _EPOCH).timestamp()
+
+
+def _youngest(item: GangClass) -> tuple[float, ...]:
+    return (-(item.gangs[-1].created_at or _EPOCH).timestamp(),)
+
+
+def _smallest(item: GangClass) -> tuple[float, ...]:
+    return item.first.accelerators, item.size
+
+
+def _largest(item: GangClass) -> tuple[float, ...]:
+    return -item.first.priority, -item.first.accelerators, -item.size
+
+
+_Order = Callable[[GangClass], tuple[float, ...]]
+ROOMS: tuple[tuple[_Order, bool, bool], ...] = (
+    (_oldest, True, True),
+    (_youngest, False, False),
+    (_smallest, True, True),
+    (_largest, False, False),
+)
+"""For each room: the order of gangs, whether pods go to the emptiest node as the scheduler scores it, and whether gangs
+that the arithmetic cannot decide about take capacity. The scheduler takes gangs by priority, but a lower priority can
+come first while a gang backs off, so two of the orders ignore it."""
+
+
+@dataclass(slots=True)
+class Room:
+    """The nodes with everything that was placed so far."""
+
+    classes: tuple[GangClass, ...]
+    order: Sequence[int]
+    """Indexes of classes."""
+    is_spread: bool
+    takes_undecided: bool
+    base: NodeSnapshot
+    remaining: list[int]
+    """Gangs of each class that still wait."""
+    placed: list[int]
+    """Gangs of each class that got nodes and may be promised."""
+    changes: dict[str, NodeInfo] = field(default_factory=dict)
+    rests: dict[int, WaitingGang] = field(default_factory=dict)
+    """Class → one of its gangs, without the pods that got nodes although not all of them did."""
+    present: list[WaitingGang] = field(default_factory=list)
+    """Gangs placed so far."""
+    _snapshot: NodeSnapshot | None = None
+
+    @classmethod
+    def make(cls, number: int, classes: tuple[GangClass, ...], snapshot: NodeSnapshot) -> Room:
+        """Return the room of an entry of `ROOMS`, with no gang placed."""
+        key, is_spread, takes_undecided = ROOMS[number]
+        order = sorted(range(len(classes)), key=lambda index: (key(classes[index]), index))
+        return cls(
+            classes,
+            order,
+            is_spread,
+            takes_undecided,
+            snapshot,
+            [len(item.gangs) for item in classes],
+            [0] * len(classes),
+        )
+
+    def copy(self) -> Room:
+        """Return a copy that changes independently."""
+        return replace(
+            self,
+            remaining=list(self.remaining),
+            placed=list(self.placed),
+            changes=dict(self.changes),
+            rests=dict(self.rests),
+            present=list(self.present),
+        )
+
+    @property
+    def accelerators(self) -> int:
+        """Accelerators of the gangs that got all their nodes and may be promised."""
+        return sum(
+            count * item.first.accelerators
+            for count, item in zip(self.placed, self.classes, strict=True)
+            if count
+        )
+
+    @property
+    def snapshot(self) -> NodeSnapshot:
+        """The nodes now."""
+        if self._snapshot is None:
+            if len(self.changes) > _REBASE:
+                nodes = [self.changes.get(node.name, node) for node in self.base.nodes]
+                self.base, self.changes = NodeSnapshot(nodes), {}
+            self._snapshot = self.base.changed(self.changes)
+        return self._snapshot
+
+    def node(self, name: str) -> NodeInfo | None:
+        """Return a node. None: the cluster has no such node."""
+        if name in self.changes:
+            return self.changes[name]
+        row = self.base.row(name)
+        return None if row is None else self.base.nodes[row]
+
+    def change(self, nodes: Mapping[str, NodeInfo]) -> None:
+        """Replace nodes, by name."""
+        if not nodes:
+            return
+        self.changes.update(nodes)
+        self._snapshot = None
+
+    def rebase(self) -> None:
+        """Take the nodes as they are as the new base, so that groups of taints are not made for each placed gang."""
+        self.base, self.changes = self.snapshot, {}
+
+    # Placing
+
+    def settle(self, is_over: Callable[[], bool]) -> None:
+        """Place all waiting gangs that fit, in the order of the room. Stop early if the time is over."""
+        for index in self.order:
+            while self.remaining[index] and self._may_place(index) and not is_over():
+                if not self._place_next(index):
+                    break
+
+    def _may_place(self, index: int) -> bool:
+        """Return whether some pods of the next gang of a class may get nodes. False is certain."""
+        return any(map(self._may_start, self.next_gang(index).requests))
+
+    def _may_start(self, request: PlacementRequest) -> bool:
+        needed = 1 if request.quorum is None else request.needed
+        places = 0
+        for pod_set in request.pod_sets:
+            feasible = feasible_nodes_of(self.snapshot, pod_set.shape)
+            places += min(pod_set.count, feasible.total_pods(When.CURRENT))
+            if places >= needed:
+                return True
+        return False
+
+    def next_gang(self, index: int) -> WaitingGang:
+        """Return the next gang of a class to get nodes."""
+        return self.rests.get(index, self.classes[index].first)
+
+    def _place_next(self, index: int) -> bool:
+        """Place one more gang of a class. Return whether it got all its nodes."""
+        decided = is_decided(self.classes[index].first)
+        gang = self.next_gang(index)
+        if decided and self.place(gang):
+            self.placed[index] += not any(_are_related(gang, other) for other in self.present)
+            self._end(index)
+            return True
+        if decided or self.takes_undecided:
+            self._place_part(index, gang)
+        return False
+
+    def _end(self, index: int) -> None:
+        """Note that a gang of a class has all its nodes."""
+        self.present.append(self.next_gang(index))
+        self.rests.pop(index, None)
+        self.remaining[index] -= 1
+
+    def place(self, gang: WaitingGang) -> bool:
+        """Place all waiting members of a gang, or none. Return whether it got its nodes."""
+        before, snapshot = dict(self.changes), self._snapshot
+        base = self.base
+        for request in gang.requests:
+            placement = self.placement_of(request)
+            if placement is None:
+                self.base, self.changes, self._snapshot = base, before, snapshot
+                return False
+            self._add(request, placement)
+        return True
+
+    def placement_of(self, request: PlacementRequest) -> Placement | None:
+        """Return nodes for all pods of a request that the scheduler provably finds, else None."""
+        request = replace(request, quorum=None)
+        snapshot = self.snapshot
+        fit = check_fit(request, snapshot, When.CURRENT, request.size, steps=STEPS)
+        if fit.answer is not FitAnswer.YES:
+            return None
+        if sum(bool(pod_set.count) for pod_set in request.pod_sets) > 1 and (
+            scoring_cost(request, snapshot) > MAX_SCORES
+            or not is_found_in_scheduler_order(request, snapshot, request.size)
+        ):
+            return None
+        if self.is_spread and not _has_relations(request):
+            return scheduler_placement(request, snapshot) or fit.placement
+        return fit.placement
+
+    def _place_part(self, index: int, gang: WaitingGang) -> None:
+        """Let a gang take some nodes: its quorum, or the pods that the scheduler places one by one."""
+        rests = tuple(self._place_some(_understood(request)) for request in gang.requests)
+        if rests == gang.requests:
+            return
+        self.rests[index] = replace(gang, requests=rests)
+        if not any(request.size for request in rests):
+            self._end(index)
+
+    def _place_some(self, request: PlacementRequest) -> PlacementRequest:
+        """Place the quorum, then as many other pods as fit. Return the pods without a node."""
+        if request.quorum is not None:
+            fit = check_fit(request, self.snapshot, When.CURRENT, request.needed, steps=STEPS)
+            if fit.answer is not FitAnswer.YES:
+                return request
+            self._add(request, fit.placement)
+            request = _rest(request, fit.placement)
+        for pod_set in request.pod_sets:
+            feasible = feasible_nodes_of(self.snapshot, pod_set.shape)
+            number = min(pod_set.count, feasible.total_pods(When.CURRENT))
+            part = replace(request, pod_sets=(replace(pod_set, count=number),))
+            fit = check_fit(part, self.snapshot, When.CURRENT, number, steps=STEPS)
+            if number and fit.answer is FitAnswer.YES:
+                self._add(part, fit.placement)
+                request = _rest(request, fit.placement)
+        return request
+
+    def _add(self, request: PlacementRequest, placement: Placement) -> None:
+        shapes = {pod_set.shape.name: pod_set.shape for pod_set in request.pod_sets}
+        self.change(
+            {
+                name: with_pods(node, [(shapes[shape], number) for shape, number in pods.items()])
+                for name, pods in placement.items()
+                if (node := self.node(name)) is not None
+            }
+        )
+
+
+def with_pods(node: NodeInfo, pods: Iterable[tuple[Shape, int]]) -> NodeInfo:
+    """Return a node with more pods on it: shapes with their numbers."""
+    now = node.now
+    for shape, number in pods:
+        if number:
+            now = add_requested(now, _load(shape, number))
+    return replace(node, now=now)
+
+
+def _load(shape: Shape, number: int) -> Requested:
+    return Requested(
+        {name: amount * number for name, amount in pod_amounts(shape.requests).items()},
+        number,
+        shape.host_ports,
+        Counter(dict.fromkeys(shape.anti_affinity, number)),
+        Counter(dict.fromkeys(shape.matched_terms, number)),
+    )
+
+
+def _rest(request: PlacementRequest, placement: Placement) -> PlacementRequest:
+    """Return the pods of a request that a placement leaves out."""
+    placed = Counter[str]()
+    for pods in placement.values():
+        placed.update(pods)
+    return replace(
+        request,
+        pod_sets=tuple(
+            replace(pod_set, count=max(0, pod_set.count - placed[pod_set.shape.name]))
+            for pod_set in request.pod_sets
+        ),
+        quorum=None,
+    )
+
+
+def _understood(request: PlacementRequest) -> PlacementRequest:
+    """Return the request without the requirements that the arithmetic does not know."""
+    if not any(
+        pod_set.shape.unsupported or pod_set.shape.undecidable or pod_set.shape.spreads
+        for pod_set in request.pod_sets
+    ):
+        return request
+    return replace(
+        request,
+        pod_sets=tuple(
+            replace(
+                pod_set,
+                shape=replace(pod_set.shape, unsupported=(), undecidable=(), spreads=()),
+            )
+            for pod_set in request.pod_sets
+        ),
+    )
+
+
+# Constraints between pods
+
+
+def _has_relations(request: PlacementRequest) -> bool:
+    return any(
+        pod_set.shape.anti_affinity
+        or pod_set.shape.matched_terms
+        or pod_set.shape.pod_affinity
+        or pod_set.shape.spreads
+        for pod_set in request.pod_sets
+    )
+
+
+def _are_related(gang: WaitingGang, other: WaitingGang) -> bool:
+    """Return whether a term of one gang could be about pods of the other. The labels of both are not known here."""
+    return _may_select(gang, other.ref.namespace) or _may_select(other, gang.ref.namespace)
+
+
+def _may_select(gang: WaitingGang, namespace: str) -> bool:
+    terms = [
+        term
+        for request in gang.requests
+        for pod_set in request.pod_sets
+        for term in (
+            *pod_set.shape.anti_affinity,
+            *((pod_set.shape.pod_affinity,) if pod_set.shape.pod_affinity else ()),
+            *(spread.counted for spread in pod_set.shape.spreads),
+        )
+    ]
+    return any(term.namespaces is None or namespace in term.namespaces for term in terms)
