@@ -30,7 +30,7 @@ def _index_labels(apps: Any, _: Any) -> None:
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("store", "0011_cluster_meters"),
+        ("store", "0015_usage"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
     operations = [
