@@ -126,7 +126,7 @@ class Later:
 LATER: dict[str, Later] = {
     "check_manifests": Later("POST", "checks/", (), ("results",)),
 }
-LATER_PARAMETERS: dict[str, tuple[str, ...]] = {"list_gangs": ("label",)}
+LATER_PARAMETERS: dict[str, tuple[str, ...]] = {"list_gangs": ("label", "submitter", "mine")}
 """Parameters that a current server may refuse with a sentence that says so."""
 
 READ_AS = {"MembersWithPods": "Members"}

@@ -113,7 +113,7 @@ def _join_lines(lines: Iterable[str]) -> str:
 def matches_words(
     terms: Iterable[str], viewer: Viewer, silent: Collection[int], *, gone: bool
 ) -> Q:
-    """Return the condition on existing or deleted gangs that contain each of the words, ignoring case.
+    """Return the condition on gangs that contain each of the words, ignoring case. `gone` includes deleted ones.
 
     Stored sentences contain all names. A viewer of a part of the cluster sees them with some names removed,
     and must not discover those by searching. The pages hide the verdicts of `silent` clusters (ids), so the
@@ -151,8 +151,11 @@ class _LabelValue(KeyTextTransform):
 
 
 def _indexed(condition: Q, *, gone: bool) -> Q:
-    """Return the condition on gangs whose index row meets the condition."""
-    return Q(pk__in=GangSearch.objects.filter(condition, gone=gone).values("pk"))
+    """Return the condition on gangs whose index row meets the condition. `gone` includes deleted ones."""
+    rows = GangSearch.objects.filter(condition)
+    # Most rows are of deleted gangs, so a search for existing ones leaves them out by the index. An older release
+    # does not mark a row when it deletes the gang, so a search for deleted ones reads all rows.
+    return Q(pk__in=(rows if gone else rows.filter(gone=False)).values("pk"))
 
 
 def has_label(key: str, value: str | None = None) -> Q:
@@ -166,7 +169,7 @@ def has_label(key: str, value: str | None = None) -> Q:
 
 
 def has_submitter(names: Collection[str], *, gone: bool) -> Q:
-    """Return the condition on existing or deleted gangs of these people or programs. Case is ignored."""
+    """Return the condition on gangs of these people or programs, ignoring case. `gone` includes deleted ones."""
     # PostgreSQL rejects NUL, and no submitter has one.
     lowered = {name.lower() for name in names if name and "\x00" not in name}
     return _indexed(Q(submitter__in=lowered), gone=gone)

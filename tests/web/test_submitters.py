@@ -153,6 +153,13 @@ class TestMine:
         rows = owner.client.get("/api/v1/gangs/?mine=true").json()["results"]
         assert [row["name"] for row in rows] == ["of-ada"]
 
+    def test_a_new_name_changes_the_entity_tag(self, owner: Person) -> None:
+        first = owner.client.get("/api/v1/gangs/?mine=true")
+        known = {"If-None-Match": first["ETag"]}
+        assert owner.client.get("/api/v1/gangs/?mine=true", headers=known).status_code == 304
+        owner.client.post("/account/names/", {"names": "ada"})
+        assert owner.client.get("/api/v1/gangs/?mine=true", headers=known).status_code == 200
+
     def test_names_give_no_right(self, stranger: Person) -> None:
         stranger.client.post("/account/names/", {"names": "ada\nhelm"})
         assert _shown(stranger, "mine=1") == set()

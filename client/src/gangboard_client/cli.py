@@ -119,7 +119,8 @@ Add = Callable[[str, Command | None, str], argparse.ArgumentParser]
 def _add_lists(add: Add) -> None:
     gangs = add("list", list_gangs, "List gangs, the worst first.")
     _add_filters(gangs, "cluster", "namespace", "kind", "api-group", "health", "stage", "code")
-    _add_filters(gangs, "queue", "label", "q", "ordering")
+    _add_filters(gangs, "queue", "label", "submitter", "q", "ordering")
+    gangs.add_argument("--mine", action="store_true", help="gangs that you submitted")
     gangs.add_argument("--blocked-for", metavar="SPAN", help="blocked for at least this long: 10m")
     gangs.add_argument("--gone", action="store_true", help="deleted gangs, the last one first")
     holds = add("holds", list_holds, "List who holds which Job, and until when.")

@@ -27,6 +27,8 @@ def list_gangs(context: Context, args: Namespace) -> int:
     query = _query(args, *GANG_FILTERS)
     if args.gone:
         query["gone"] = "true"
+    if args.mine:
+        query["mine"] = "true"
     span = None
     if args.blocked_for:
         if args.health or args.gone:
@@ -42,7 +44,7 @@ def list_gangs(context: Context, args: Namespace) -> int:
 
 GANG_FILTERS = (
     *("cluster", "namespace", "kind", "api_group", "health", "stage", "code", "queue", "label"),
-    *("q", "ordering"),
+    *("submitter", "q", "ordering"),
 )
 
 

@@ -35,6 +35,8 @@ OPERATIONS = {
             "limit",
             "cursor",
             "label",
+            "submitter",
+            "mine",
         ),
     ),
     "get_gang": Operation(

@@ -36,8 +36,8 @@ _IF_NONE_MATCH = {
 if TYPE_CHECKING:
     from gangboard.pages.core.api.views import ReadView  # it imports this module
 
-_CLOCK_FILTERS = frozenset({"blocked_for"})
-"""Parameters by which the passing of time alone changes an answer."""
+_UNVERSIONED_FILTERS = frozenset({"blocked_for", "mine"})
+"""Parameters whose answer changes without a data version: with the time, or with the names of the caller."""
 _SECONDS = 60
 
 
@@ -46,7 +46,7 @@ def tagged(get: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(get)
     def answer(self: ReadView, request: Request, *args: Any, **kwargs: Any) -> Any:
-        if _CLOCK_FILTERS & set(request.query_params):
+        if _UNVERSIONED_FILTERS & set(request.query_params):
             return get(self, request, *args, **kwargs)
         tag = _tag(self, request)
         # Compute the tag before reading the rows, so that a commit in between changes the next tag.
