@@ -187,10 +187,10 @@ def test_the_usual_period_begins_on_a_monday() -> None:
     assert usual_period(NOW) == (date(2026, 10, 26), date(2026, 11, 19))
 
 
-def test_it_takes_four_queries(owner: Viewer, django_assert_num_queries: Any) -> None:
+def test_it_takes_three_queries(owner: Viewer, django_assert_num_queries: Any) -> None:
     for name in ("eu-train", "us-train"):
         make_usage(recorded(name), now=NOW)
     clusters = read_freshness(viewer=owner, now=NOW)
     query = UsageQuery(MONDAY, TODAY, ("namespace", "week", "reason"))
-    with django_assert_num_queries(4):
+    with django_assert_num_queries(3):
         read_usage(viewer=owner, query=query, clusters=clusters, now=NOW)

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 
 from django.conf import settings
-from django.db.models import Sum
+from django.db.models import DateField, DateTimeField, F, Q, Sum, Value
 
-from gangboard.domain.usage import AMOUNTS
+from gangboard.domain.usage import AMOUNTS, AcceleratorUse
 from gangboard.pages.usage.rows import (
     GROUPINGS,
     NO_HOURS,
@@ -30,7 +30,7 @@ from gangboard.pages.usage.rows import (
 from gangboard.readmodels.freshness import Freshness
 from gangboard.store.access import Viewer
 from gangboard.store.models import Cluster, Outage, UsageDay, UsageMeter
-from gangboard.store.usage import Interval, amounts_of, day_parts, meter_of
+from gangboard.store.usage import Interval, amounts_of, day_parts
 
 FIRST_DAY, LAST_DAY = date(2000, 1, 1), date(2199, 12, 31)
 """Limits of a period. Times near the limits of `datetime` cannot be printed in every time zone."""
@@ -40,6 +40,9 @@ MOST_GAPS = 200
 """Gaps that are listed. All of them are in the coverage."""
 _DAY = timedelta(days=1)
 _COLUMNS = ("namespace", "queue", "submitter", "stage", "code")
+_SUMS = tuple(f"sum_{name}" for name in AMOUNTS)
+_NO_DAY = Value(None, output_field=DateField())
+_NO_TIME = Value(None, output_field=DateTimeField())
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +97,7 @@ class _Known:
 def read_usage(
     *, viewer: Viewer, query: UsageQuery, clusters: Mapping[int, Freshness], now: datetime
 ) -> AcceleratorUsage:
-    """Return the accelerator time that the viewer may see (4 queries). `clusters` are all that the viewer sees."""
+    """Return the accelerator time that the viewer may see (3 queries). `clusters` are all that the viewer sees."""
     selected = {
         id_: freshness
         for id_, freshness in clusters.items()
@@ -103,10 +106,7 @@ def read_usage(
     period = _period_of(query.begin, query.end, now)
     known = _known(selected, period, now)
     sums: defaultdict[tuple[object, ...], list[float]] = defaultdict(lambda: [0.0] * len(AMOUNTS))
-    for key, amounts in (
-        *_stored(viewer, query, selected),
-        *_running(viewer, query, known, period),
-    ):
+    for key, amounts in _amounts(viewer, query, known, period):
         total = sums[key]
         for index, amount in enumerate(amounts):
             total[index] += amount
@@ -202,46 +202,42 @@ def _gap(cluster: Freshness, began: datetime, ended: datetime | None, reason: st
     return GapRow(cluster=cluster.cluster, began_at=began, ended_at=ended, reason=reason)
 
 
-def _stored(
-    viewer: Viewer, query: UsageQuery, clusters: Mapping[int, Freshness]
-) -> Iterator[tuple[tuple[object, ...], tuple[float, ...]]]:
-    """Yield the key and the amounts of each stored group (1 query)."""
-    rows = UsageDay.objects.filter(
-        viewer.gang_filter(),
-        cluster_id__in=list(clusters),
-        day__gte=query.begin,
-        day__lte=query.end,
-    )
-    if query.namespace:
-        rows = rows.filter(namespace=query.namespace)
-    columns = [
-        name
-        for name, fields in (
-            ("cluster_id", ("cluster",)),
-            ("day", ("day", "week")),
-            *((column, (column,)) for column in _COLUMNS),
-        )
-        if any(field in GROUPINGS[group] for group in query.by for field in fields)
-    ]
-    sums = {f"sum_{name}": Sum(name) for name in AMOUNTS}
-    for row in rows.order_by().values(*columns).annotate(**sums):
-        amounts = tuple(float(row[f"sum_{name}"]) for name in AMOUNTS)
-        yield _key(query, row, row.get("day")), amounts
-
-
-def _running(
+def _amounts(
     viewer: Viewer, query: UsageQuery, known: Mapping[int, _Known], period: _Period
 ) -> Iterator[tuple[tuple[object, ...], tuple[float, ...]]]:
-    """Yield the key and the amounts of each open meter by day (1 query)."""
-    meters = UsageMeter.objects.filter(
-        viewer.gang_filter(), cluster_id__in=list(known), since__lt=period.end
-    )
+    """Yield the key and the amounts of each stored group, and of each open meter by day (1 query).
+
+    One statement reads both, so a meter that ends meanwhile counts once.
+    """
+    grouped = {field for group in query.by for field in GROUPINGS[group]}
+    columns = ("cluster_id", *(name for name in _COLUMNS if name in grouped))
+    names = (*columns, "on_day", "open_since", *_SUMS)
+    places = viewer.gang_filter() & Q(cluster_id__in=list(known))
     if query.namespace:
-        meters = meters.filter(namespace=query.namespace)
-    for row in meters.iterator():
-        use, silent = meter_of(row).use, known[row.cluster_id].silent
-        for part in day_parts(max(row.since, period.begin), period.end, silent):
-            yield _key(query, vars(row), part.day), amounts_of(use, part)
+        places &= Q(namespace=query.namespace)
+    on_day = F("day") if grouped & {"day", "week"} else _NO_DAY
+    days = (
+        UsageDay.objects.filter(places, day__gte=query.begin, day__lte=query.end)
+        .annotate(on_day=on_day)
+        .values(*columns, "on_day")
+        .annotate(open_since=_NO_TIME, **{f"sum_{name}": Sum(name) for name in AMOUNTS})
+        .values_list(*names)
+    )
+    meters = (
+        UsageMeter.objects.filter(places, since__lt=period.end)
+        .annotate(on_day=_NO_DAY, open_since=F("since"))
+        .annotate(**{f"sum_{name}": F(name) for name in AMOUNTS})
+        .values_list(*names)
+    )
+    for values in days.order_by().union(meters, all=True):
+        row = dict(zip(names, values, strict=True))
+        amounts = tuple(float(row[name]) for name in _SUMS)
+        if row["open_since"] is None:
+            yield _key(query, row, row["on_day"]), amounts
+            continue
+        use, silent = AcceleratorUse(*amounts), known[row["cluster_id"]].silent
+        for part in day_parts(max(row["open_since"], period.begin), period.end, silent):
+            yield _key(query, row, part.day), amounts_of(use, part)
 
 
 def _key(query: UsageQuery, row: Mapping[str, object], day: date | None) -> tuple[object, ...]:
