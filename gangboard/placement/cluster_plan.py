@@ -42,6 +42,7 @@ from gangboard.placement.plan_changes import (
     Change,
     ChangeSet,
     after,
+    apply,
     fewest_changes,
     moves,
     suspends,
@@ -142,6 +143,10 @@ class _Planner:
     without_steps: tuple[PlanGain, ...] = ()
     is_cut: bool = False
     rooms: list[Room] = field(default_factory=list)
+    bare: Room | None = None
+    """The nodes after the steps so far, without any waiting gang on them."""
+    reach: dict[int, frozenset[int]] = field(default_factory=dict)
+    """`id` of a change that is tried → classes that may gain by it."""
     promised: list[int] = field(default_factory=list)
     """Gangs of each class that run after the steps so far."""
     suspended: set[str] = field(default_factory=set)
@@ -151,8 +156,9 @@ class _Planner:
         """Return the steps."""
         start = without_terminating(snapshot, self.running, now)
         self.rooms = [Room.make(number, self.classes, start) for number in range(len(ROOMS))]
+        self.bare = self.rooms[0].copy()
         for room in self.rooms:
-            room.settle(self.is_over)
+            room.settle(range(len(self.classes)), self.is_over)
         if self.is_over():
             return ()
         self.promised = self._least_placed(self.rooms)
@@ -204,7 +210,8 @@ class _Planner:
                     yield candidate
             return
         for changes, limit in self._changes(kind):
-            if kind in NODE_KINDS:
+            self._find_reach(changes)
+            if kind is PlanStepKind.UNCORDON:
                 candidate = self._all(changes[:MAX_NODES])
                 if candidate is not None:
                     yield candidate
@@ -213,6 +220,11 @@ class _Planner:
                 candidate = self._enough(index, kind, change_set, limit)
                 if candidate is not None and self._is_worth(kind, candidate):
                     yield candidate
+
+    def _find_reach(self, changes: Sequence[Change]) -> None:
+        """Find the classes that may gain by each change, so that only these are tried again after it."""
+        assert self.bare is not None  # noqa: S101 - `plan` sets it
+        self.reach = ChangeSet(self.bare, changes).reach(self.classes)
 
     def _targets(self, change_set: ChangeSet | None = None) -> Iterator[int]:
         """Yield classes with a gang that does not run yet, and that the changes can help, until the time is over."""
@@ -349,13 +361,18 @@ class _Planner:
     def _settled(self, changes: Sequence[Change]) -> list[Room]:
         """Return all rooms after changes, with every gang placed that fits then."""
         rooms = [after(room, changes) for room in self.rooms]
+        among = self._among(changes)
         stopped = {change.ref.uid for change in changes}
         for room in rooms:
             for index, item in enumerate(self.classes):
                 ended = sum(gang.ref.uid in stopped for gang in item.gangs)
                 room.remaining[index] = max(0, room.remaining[index] - ended)
-            room.settle(self.is_over)
+            room.settle(among, self.is_over)
         return rooms
+
+    def _among(self, changes: Iterable[Change]) -> frozenset[int]:
+        """Return the classes that may gain by these changes."""
+        return frozenset().union(*(self.reach[id(change)] for change in changes))
 
     def _least_placed(self, rooms: Sequence[Room]) -> list[int]:
         return [min(room.placed[index] for room in rooms) for index in range(len(self.classes))]
@@ -370,6 +387,8 @@ class _Planner:
             self.suspended.update(ref.uid for ref in refs)
         gains = self._gains(candidate.gained)
         self.rooms = candidate.rooms
+        if self.bare is not None:
+            apply(self.bare, candidate.changes)
         self.promised = [
             before + more for before, more in zip(self.promised, candidate.gained, strict=True)
         ]
@@ -405,12 +424,13 @@ class _Planner:
         if not chosen or self.is_over():
             return None
         closed = _nodes_for(self.rooms[0], gang, chosen)
+        self._find_reach(chosen)
         rooms = []
         for room in self.rooms:
             moved = after(room, chosen)
             if not _moves_elsewhere(moved, chosen, closed):
                 return None
-            moved.settle(self.is_over)
+            moved.settle(self._among(chosen), self.is_over)
             rooms.append(moved)
         return self._candidate(chosen, rooms, closed)
 

@@ -18,7 +18,7 @@ from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.gang_nodes import without_requested
 from gangboard.placement.node_columns import IntColumn
 from gangboard.placement.node_snapshot import NodeSnapshot
-from gangboard.placement.plan_room import Room
+from gangboard.placement.plan_room import GangClass, Room, has_relations
 from gangboard.placement.unavailable_nodes import is_set_by_controller, uncordoned
 
 MAX_CHANGES = 60
@@ -187,6 +187,35 @@ class ChangeSet:
             now[self._rows], pod_set.count
         )
         return np.maximum(more, 0).astype(np.int64)
+
+    def reach(self, classes: Sequence[GangClass]) -> dict[int, frozenset[int]]:
+        """Return for each change, by its `id`, the classes with a pod that may use one of its nodes then.
+
+        Other pods decide about a pod with constraints between pods, so its class may gain by any change.
+        """
+        reached: list[set[int]] = [set() for _ in self.changes]
+        for index, item in enumerate(classes):
+            if any(map(has_relations, item.first.requests)):
+                places: IntColumn = np.ones(len(self.changes), dtype=np.int64)
+            else:
+                places = self._then(item.first)
+            for change in np.flatnonzero(places).tolist():
+                reached[change].add(index)
+        return {
+            id(change): frozenset(found)
+            for change, found in zip(self.changes, reached, strict=True)
+        }
+
+    def _then(self, gang: WaitingGang) -> IntColumn:
+        """Return how many pods of the gang fit on the nodes of each change then, each shape for itself."""
+        places: IntColumn = np.zeros(len(self.changes), dtype=np.int64)
+        if len(self._owners):
+            for request in gang.requests:
+                for pod_set in request.pod_sets:
+                    feasible = feasible_nodes_of(self._snapshot, pod_set.shape)
+                    then = np.minimum(feasible.max_pods(When.CURRENT), pod_set.count)
+                    np.add.at(places, self._owners, then.astype(np.int64))
+        return places
 
     def useful(self, gang: WaitingGang) -> list[Change]:
         """Return the changes that give places for a gang: low priorities first, then those of most places."""

@@ -8,7 +8,7 @@ nodes in each of them.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
@@ -195,26 +195,22 @@ class Room:
 
     # Placing
 
-    def settle(self, is_over: Callable[[], bool]) -> None:
-        """Place all waiting gangs that fit, in the order of the room. Stop early if the time is over."""
+    def settle(self, among: Container[int], is_over: Callable[[], bool]) -> None:
+        """Place all gangs of these classes that fit, in the order of the room. Stop early if the time is over."""
+        start = self.snapshot
         for index in self.order:
-            while self.remaining[index] and self._may_place(index) and not is_over():
+            # The nodes at the start are an upper bound. Their columns are the same for all classes.
+            if index not in among or not self._may_place(index, start):
+                continue
+            while self._may_place(index, self.snapshot) and not is_over():
                 if not self._place_next(index):
                     break
 
-    def _may_place(self, index: int) -> bool:
+    def _may_place(self, index: int, snapshot: NodeSnapshot) -> bool:
         """Return whether some pods of the next gang of a class may get nodes. False is certain."""
-        return any(map(self._may_start, self.next_gang(index).requests))
-
-    def _may_start(self, request: PlacementRequest) -> bool:
-        needed = 1 if request.quorum is None else request.needed
-        places = 0
-        for pod_set in request.pod_sets:
-            feasible = feasible_nodes_of(self.snapshot, pod_set.shape)
-            places += min(pod_set.count, feasible.total_pods(When.CURRENT))
-            if places >= needed:
-                return True
-        return False
+        if not self.remaining[index]:
+            return False
+        return any(_may_start(request, snapshot) for request in self.next_gang(index).requests)
 
     def next_gang(self, index: int) -> WaitingGang:
         """Return the next gang of a class to get nodes."""
@@ -262,7 +258,7 @@ class Room:
             or not is_found_in_scheduler_order(request, snapshot, request.size)
         ):
             return None
-        if self.is_spread and not _has_relations(request):
+        if self.is_spread and not has_relations(request):
             return scheduler_placement(request, snapshot) or fit.placement
         return fit.placement
 
@@ -302,6 +298,17 @@ class Room:
                 if (node := self.node(name)) is not None
             }
         )
+
+
+def _may_start(request: PlacementRequest, snapshot: NodeSnapshot) -> bool:
+    needed = 1 if request.quorum is None else request.needed
+    places = 0
+    for pod_set in request.pod_sets:
+        feasible = feasible_nodes_of(snapshot, pod_set.shape)
+        places += min(pod_set.count, feasible.total_pods(When.CURRENT))
+        if places >= needed:
+            return True
+    return False
 
 
 def with_pods(node: NodeInfo, pods: Iterable[tuple[Shape, int]]) -> NodeInfo:
@@ -360,7 +367,8 @@ def _understood(request: PlacementRequest) -> PlacementRequest:
 # Constraints between pods
 
 
-def _has_relations(request: PlacementRequest) -> bool:
+def has_relations(request: PlacementRequest) -> bool:
+    """Return whether other pods decide which nodes a pod of the request may use."""
     return any(
         pod_set.shape.anti_affinity
         or pod_set.shape.matched_terms

@@ -442,6 +442,30 @@ def fill_acting(later: datetime, now: datetime) -> None:
         action.save(update_fields=["batch"])
     fill_queues(east)
     fill_trends(east, now)
+    fill_plan(east, now)
+
+
+def fill_plan(cluster: Cluster, now: datetime) -> None:
+    """Write a plan with a command, a gang to suspend and pods to move."""
+    from gangboard.domain.cluster_plan import ClusterPlan, PlanGain, PlanStep, PlanStepKind
+    from gangboard.domain.objects import ObjectRef, node_ref
+    from gangboard.store.cluster_plans import save_plan
+    from gangboard.store.models import Gang
+
+    gangs = [
+        ObjectRef(gang.api_group, gang.kind, gang.namespace, gang.name, gang.uid)
+        for gang in Gang.objects.filter(cluster=cluster, gone_at=None).order_by("name")[:3]
+    ]
+    pods = tuple(
+        ObjectRef("", "Pod", "web", f"front-{index}", f"uid-front-{index}") for index in range(3)
+    )
+    gains = (PlanGain(tuple(gangs[:2]), 5, 2, 8),)
+    steps = (
+        PlanStep(PlanStepKind.UNCORDON, gains, 24, (node_ref("h100-2"), node_ref("h100-7"))),
+        PlanStep(PlanStepKind.MOVE_PODS, gains, 16, (node_ref("h100-3"),), pods=pods),
+        PlanStep(PlanStepKind.STOP_WHOLE, gains, 16, gangs=tuple(gangs[2:])),
+    )
+    save_plan(cluster.pk, ClusterPlan(steps, gains, 9, 120, 2, is_complete=False), at=now)
 
 
 def fill_queues(cluster: Cluster) -> None:

@@ -13,6 +13,8 @@ from gangboard.pages.core.live.fragments import Fragment, FragmentList
 from gangboard.pages.core.live.page import FilteredPage, Fragments
 from gangboard.pages.core.query_state import (
     Address,
+    Option,
+    Select,
     make_select,
     period_of,
     select_cluster,
@@ -142,13 +144,19 @@ class ReasonsPage(FilteredPage[ReasonsAndTrends, ReasonFilters]):
         filters = self.address.filters
         namespaces = content.reasons.namespaces
         return {
-            "whole": filters.whole,
             "selects": (
                 select_cluster(frame.clusters, filters.cluster),
                 make_select("namespace", "Namespace", namespaces, filters.namespace),
                 select_period(filters.days),
+                _select_whole(chosen=filters.whole),
             ),
         }
+
+
+def _select_whole(*, chosen: bool) -> Select:
+    """Return the filter of the steps of plans."""
+    options = (Option("1", "may stop complete gangs", chosen),)
+    return Select("whole", "Plans", options, "spare complete gangs")
 
 
 def _drawn(trends: Trends) -> tuple[object, ...]:
