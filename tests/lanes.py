@@ -38,8 +38,10 @@ WAITING: tuple[Sequence[str], ...] = (
     ("scenarios/",),
     (
         "queues/test_real_",
+        "controlplane/test_creates.py",
         "controlplane/test_kueue.py",
         "controlplane/test_leaderworkerset.py",
+        "controlplane/test_manifest_faults.py",
         "owners/test_mixed_cluster.py",
         "owners/test_real_",
     ),

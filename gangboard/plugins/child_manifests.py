@@ -1,11 +1,12 @@
 """Functions for `OwnerKind.creates`: they read an untrusted manifest and build the objects a controller would create.
 
-A value of the wrong type counts as missing. The API server refuses such an object, and the decoder reports it.
+A value of the wrong type counts as missing. The API server refuses such an object, and the decoder reports it. A number can
+ask for millions of objects, so the functions yield them one after the other, and the caller stops in time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
 from typing import Any
 
@@ -236,12 +237,12 @@ def core_groups(
     manifest: Manifest,
     context: CreationContext,
     templates: Mapping[str, Manifest],
-    groups: Mapping[str, str],
+    groups: Iterable[tuple[str, str]],
 ) -> Iterator[dict[str, Any]]:
     """Yield the Workload that an owner's controller creates and its PodGroups.
 
-    `templates` are the group specs by template name, and `groups` the template names by PodGroup name. The real
-    names end with hashes of the owner's uid (job_scheduling_manager.go).
+    `templates` are the group specs by template name, and `groups` the names of each PodGroup and of its template. The
+    real names end with hashes of the owner's uid (job_scheduling_manager.go).
     """
     version = group_version(context)
     name, api_version = name_of(manifest), f"scheduling.k8s.io/{version}"
@@ -253,7 +254,7 @@ def core_groups(
     entries = [{"name": template, **spec} for template, spec in templates.items()]
     spec = {"controllerRef": owner, "podGroupTemplates": entries}
     yield child(api_version, "Workload", name, spec)
-    for group, template in groups.items():
+    for group, template in groups:
         if version == "v1alpha2":
             workload = {"workloadName": name, "podGroupTemplateName": template}
             reference: Manifest = {"podGroupTemplateRef": {"workload": workload}}

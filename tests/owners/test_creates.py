@@ -295,6 +295,11 @@ def test_the_cliques_of_a_set_and_of_its_scaling_groups() -> None:
     assert owner.desired == len(made.pods) == 10
 
 
+def test_a_million_replicas_without_cliques_take_no_time() -> None:
+    manifest = podcliqueset("chat", "default", [], replicas=2**40)
+    assert expand(manifest).objects == [expand(manifest).objects[0]]
+
+
 def test_the_job_of_a_minicluster() -> None:
     made = expand(minicluster("run", "default", 4, cpu="2", on={"pool": "a"}))
     assert [obj["metadata"]["name"] for obj in made.of("Job")] == ["run"]

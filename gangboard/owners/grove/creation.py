@@ -37,6 +37,8 @@ _SCALING_GROUP, _GROUP_INDEX = (
     "grove.io/podcliquescalinggroup-replica-index",
 )
 _BASE = "grove.io/base-podgang"
+_MOST_REPLICAS = 5_000
+"""Replicas of a scaling group that are foreseen. A PodGang lists its PodCliques, and no list is longer."""
 
 
 def set_children(manifest: Manifest) -> Iterator[dict[str, Any]]:
@@ -52,6 +54,8 @@ def set_children(manifest: Manifest) -> Iterator[dict[str, Any]]:
         gangs: dict[str, list[_Member]] = {}
         for member in _members(f"{name}-{replica}", cliques, template):
             gangs.setdefault(member.gang, []).append(member)
+        if not gangs:
+            return  # no replica has a clique
         labels = _labels(name, {_SET_INDEX: str(replica)})
         for gang, members in gangs.items():
             yield _podgang(name, gang, members)
@@ -78,7 +82,7 @@ def _members(base: str, cliques: Mapping[str, Manifest], template: Manifest) -> 
             yield _Member(f"{base}-{name}", base, clique, {})
     for group in groups:
         own, least = f"{base}-{text(group, 'name')}", size(group, "minAvailable")
-        for replica in range(size(group, "replicas")):
+        for replica in range(min(size(group, "replicas"), _MOST_REPLICAS)):
             labels = {_GROUP_INDEX: str(replica), _SCALING_GROUP: own}
             gang = base
             if replica >= least:

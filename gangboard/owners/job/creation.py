@@ -54,7 +54,7 @@ def children(
     template, name = f"{name_of(manifest)}-pgt-0", ""
     if group is not None:
         name = template
-        yield from core_groups(manifest, context, {template: group}, {name: template})
+        yield from core_groups(manifest, context, {template: group}, [(name, template)])
     if not is_true(spec, "suspend"):
         yield from _pods(manifest, name)
 

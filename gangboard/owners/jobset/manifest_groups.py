@@ -31,10 +31,12 @@ class JobSetGroups:
         self, manifest: Manifest, context: CreationContext, roles: list[ReplicatedJob]
     ) -> None:
         self._manifest, self._context = manifest, context
+        self._jobset = name_of(manifest)
         self._templates: dict[str, Manifest] = {}
-        self._groups: dict[str, str] = {}
         self._of_role: dict[str, str] = {}
-        self._per_job: set[str] = set()
+        """Role → its template, if all its Jobs are in one group."""
+        self._of_jobs: dict[str, tuple[ReplicatedJob, str]] = {}
+        """Role → itself and its template, if each of its Jobs has a group."""
         scheduling = section(manifest, "spec", "scheduling")
         if not has_section(manifest, "spec", "scheduling") or not group_version(context):
             return
@@ -56,29 +58,35 @@ class JobSetGroups:
 
     def _add(self, roles: list[ReplicatedJob], entry: Manifest, template: str) -> None:
         """Add the group of an entry for these roles, or one for each of their Jobs."""
-        jobset, per_job = name_of(self._manifest), has_section(entry, "job")
+        per_job = has_section(entry, "job")
         wire = section(entry, "job") if per_job else entry
         pods = sum(role.width if per_job else role.pods for role in roles)
         self._templates[template] = _group_spec(wire, pods)
         for role in roles:
-            self._of_role[role.name] = f"{jobset}-{template}"
             if per_job:
-                self._per_job.add(role.name)
-                names = (child_name(jobset, role.name, index) for index in range(role.replicas))
-                self._groups.update(dict.fromkeys(names, template))
-        if not per_job:
-            self._groups[f"{jobset}-{template}"] = template
+                self._of_jobs[role.name] = role, template
+            else:
+                self._of_role[role.name] = template
 
     def name(self, role: ReplicatedJob, index: int) -> str:
         """Return the PodGroup of a Job, or an empty text."""
-        if role.name in self._per_job:
-            return child_name(name_of(self._manifest), role.name, index)
-        return self._of_role.get(role.name, "")
+        if role.name in self._of_jobs:
+            return child_name(self._jobset, role.name, index)
+        template = self._of_role.get(role.name)
+        return f"{self._jobset}-{template}" if template else ""
 
     def manifests(self) -> Iterator[dict[str, Any]]:
         """Yield the Workload and its PodGroups."""
         if self._templates:
-            yield from core_groups(self._manifest, self._context, self._templates, self._groups)
+            yield from core_groups(self._manifest, self._context, self._templates, self._groups())
+
+    def _groups(self) -> Iterator[tuple[str, str]]:
+        """Yield the names of each PodGroup and of its template."""
+        for template in dict.fromkeys(self._of_role.values()):
+            yield f"{self._jobset}-{template}", template
+        for role, template in self._of_jobs.values():
+            for index in range(role.replicas):
+                yield child_name(self._jobset, role.name, index), template
 
 
 def _is_gang(scheduling: Manifest) -> bool:

@@ -47,20 +47,18 @@ def children(manifest: Manifest, context: CreationContext) -> Iterator[dict[str,
     template = section(spec, "leaderWorkerTemplate")
     pods, replicas = max(1, size(template, "size")), size(spec, "replicas")
     name = name_of(manifest)
-    groups: list[str] = []
-    if has_section(spec, "scheduling") and group_version(context):
-        groups = [f"{name}-{index}" for index in range(replicas)]
+    grouped = has_section(spec, "scheduling") and bool(group_version(context))
+    if grouped:
         group = _group_spec(section(spec, "scheduling"), pods)
-        yield from core_groups(
-            manifest, context, {"replica": group}, dict.fromkeys(groups, "replica")
-        )
+        groups = ((f"{name}-{index}", "replica") for index in range(replicas))
+        yield from core_groups(manifest, context, {"replica": group}, groups)
     topology = string_map(manifest, "metadata", "annotations").get(_EXCLUSIVE, "")
     waits = text(spec, "startupPolicy") == "LeaderReady" or bool(topology)
     workers = pods if context.dependencies_met or not waits else 1
     worker = section(template, "workerTemplate")
     leader = section(template, "leaderTemplate") or worker
     for replica in range(replicas):
-        group_name = groups[replica] if groups else ""
+        group_name = f"{name}-{replica}" if grouped else ""
         for index in range(workers):
             yield _pod(manifest, leader if index == 0 else worker, replica, index, group_name)
 
