@@ -164,7 +164,9 @@ def delete_old_checks() -> None:
     delete_in_batches(CheckRun.objects.filter(expires_at__lte=timezone.now()))
 
 
-def _answer_of(cluster_id: int, name: str, sealed: bytes | None) -> ClusterCheck | None:
+def _answer_of(
+    cluster_id: int, name: str, sealed: bytes | memoryview | None
+) -> ClusterCheck | None:
     if sealed is None:
         return None
     try:

@@ -59,8 +59,8 @@ def worker(monkeypatch: pytest.MonkeyPatch) -> None:
         for run_id in due_checks():
             run_check(run_id)
 
-    monkeypatch.setattr(api.time, "sleep", answer)
-    monkeypatch.setattr(api.connection, "close", lambda: None)
+    monkeypatch.setattr("gangboard.pages.check.api.time.sleep", answer)
+    monkeypatch.setattr("gangboard.pages.check.api.connection.close", lambda: None)
 
 
 def post(person: Person, **body: Any) -> Any:

@@ -31,7 +31,7 @@ class CheckForm(forms.Form):
     def clean(self) -> dict[str, Any]:
         """Read the file into `text`. A pasted text and a file together are an error."""
         cleaned: dict[str, Any] = super().clean() or {}
-        file: UploadedFile | None = cleaned.get("file")
+        file: UploadedFile[bytes] | None = cleaned.get("file")
         text = cleaned.get("manifests") or ""
         if file is not None and text.strip():
             raise forms.ValidationError("Paste the manifests or choose a file, not both.")
@@ -48,7 +48,7 @@ class CheckForm(forms.Form):
         return tuple((name, name == chosen) for name in self.clusters)
 
 
-def _text_of(file: UploadedFile) -> str:
+def _text_of(file: UploadedFile[bytes]) -> str:
     if (file.size or 0) > MAX_BYTES:
         raise forms.ValidationError(_TOO_LARGE)
     try:

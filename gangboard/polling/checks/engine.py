@@ -147,9 +147,9 @@ class _Check:
         judged: set[str] = set()
         by_document = {id(candidate.document): candidate for candidate in together}
         for document in gangs:
-            candidate = by_document.get(id(document))
-            if candidate is None:
-                candidate = self._prepare(document)
+            known = by_document.get(id(document))
+            candidate = known or self._prepare(document)
+            if known is None:
                 self._add(candidate)
             results += self._judge(candidate, judged)
         cluster = self._loaded.cluster
