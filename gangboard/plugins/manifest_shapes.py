@@ -8,49 +8,49 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import cache
-from typing import Any
+from typing import Any, get_args, get_origin, get_type_hints
 
 from gangboard.decode.manifests import Document
 from gangboard.decode.wire import Wire
-from gangboard.domain.forecast import Manifest
 from gangboard.plugins import registry
 
-_OPEN_MAPS = frozenset(
-    {
-        "labels",
-        "limits",
-        "matchLabels",
-        "minResources",
-        "nodeLabels",
-        "nodeSelector",
-        "overhead",
-        "requests",
-    }
-)
-"""Fields whose keys are free. Their values are texts or numbers."""
 _READ_BY_CONTROLLERS = frozenset(
     {
         "additionalPodAffinity",
+        "autoscalerOptions",
         "backoffLimitPerIndex",
+        "basic",
         "containerPort",
+        "elastic",
+        "enableDNSHostnames",
+        "gang",
         "generateName",
         "hostname",
+        "jobTemplate",
+        "mode",
         "network",
-        "enableDNSHostnames",
         "ordinals",
         "resourcesPerNode",
+        "runLauncherAsWorker",
+        "runtimePatches",
         "selector",
         "setHostnameAsFQDN",
         "start",
         "startupPolicyOrder",
         "subdomain",
         "subdomainPolicy",
+        "submitterPodTemplate",
         "tolerationSeconds",
+        "trainingRuntimeSpec",
         "volumeClaimTemplates",
     }
 )
 """Fields that decide which objects a controller creates, and that no decoder reads."""
-_LEFT_OUT = frozenset({"status", "managedFields"})
+_LEFT_OUT = "status"
+_NOT_READ = frozenset({"managedFields"})
+"""Fields that manifests have by accident, if a person has copied an object of a cluster."""
+_CLOSED = frozenset({"spec"})
+"""Fields that only the struct of another kind has as a map."""
 _IDENTITY = ("name", "generateName", "namespace")
 
 
@@ -64,7 +64,7 @@ def shape_of(document: Document) -> Document:
     if (document.group, document.kind) not in _known_kinds():
         return Document(document.number, {**shape, "metadata": metadata})
     for name, value in manifest.items():
-        if name in _names() and name not in _LEFT_OUT:
+        if name in _names() and name != _LEFT_OUT:
             shape[name] = _reduced(name, value)
     return Document(document.number, shape)
 
@@ -81,7 +81,7 @@ def _names() -> frozenset[str]:
     """Return the names of all fields of all wire structs."""
     registry.resources()  # loads the structs of all kinds
     fields = {name for struct in _structs(Wire) for name in struct.__struct_encode_fields__}
-    return frozenset(fields | _READ_BY_CONTROLLERS)
+    return frozenset(fields | _READ_BY_CONTROLLERS) - _NOT_READ
 
 
 @cache
@@ -100,6 +100,26 @@ def _domains() -> frozenset[str]:
     return frozenset(groups | {mark.partition("/")[0] for mark in _marks() if "/" in mark})
 
 
+@cache
+def _open_maps() -> frozenset[str]:
+    """Return the names of fields whose keys are free, such as labels, requests and replica specs."""
+    registry.resources()
+    free = frozenset(
+        served
+        for struct in _structs(Wire)
+        for name, served in zip(
+            struct.__struct_fields__, struct.__struct_encode_fields__, strict=True
+        )
+        if _has_map(get_type_hints(struct)[name])
+    )
+    return (free | {"labels", "matchLabels"}) - _CLOSED
+
+
+def _has_map(hint: Any) -> bool:
+    """Return whether a type hint is or contains a map."""
+    return get_origin(hint) is dict or any(map(_has_map, get_args(hint)))
+
+
 def _structs(base: type[Wire]) -> Iterator[type[Wire]]:
     for struct in base.__subclasses__():
         yield struct
@@ -109,21 +129,14 @@ def _structs(base: type[Wire]) -> Iterator[type[Wire]]:
 def _reduced(name: str, value: object) -> object:
     if name == "annotations":
         return _annotations(value)
-    if name in _OPEN_MAPS and isinstance(value, Mapping) and _is_flat(value):
-        return dict(value)
     if isinstance(value, Mapping):
+        is_open = name in _open_maps()
         return {
-            key: _reduced(key, item)
-            for key, item in value.items()
-            if key in _names() and key not in _LEFT_OUT
+            key: _reduced(key, item) for key, item in value.items() if is_open or key in _names()
         }
     if isinstance(value, list):
         return [_reduced(name, item) for item in value]
     return value
-
-
-def _is_flat(value: Manifest) -> bool:
-    return all(isinstance(item, (str, int, float, bool, type(None))) for item in value.values())
 
 
 def _annotations(value: object) -> dict[str, str]:

@@ -297,6 +297,8 @@ def test_the_page_shows_a_form_and_then_the_result() -> None:
     waiting = owner.client.get(page.url).content.decode()
     assert "Some clusters have not answered yet" in waiting
     assert 'http-equiv="refresh"' in waiting
+    unchanged = owner.client.get(f"{page.url}?shown=0", headers={"HX-Request": "true"})
+    assert unchanged.status_code == 204
     answer_all()
     result = owner.client.get(page.url).content.decode()
     assert "would run now" in result

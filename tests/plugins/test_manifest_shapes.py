@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from gangboard.decode.manifests import Document, read_manifests
+from gangboard.owners.trainjob.runtime import RUNTIMES
 from gangboard.plugins import registry
 from gangboard.plugins.manifest_shapes import shape_of
+from tests.decode.reading import Json, captures, model
+from tests.owners.created_manifests import CREATED
 from tests.owners.expansion import context, expand
 
 SECRETS = ("s3cr3t", "rm -rf", "python:3", "bGV0", "p4ss", "https://hook")
@@ -94,6 +101,70 @@ spec:
             affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [{key: gpu, operator: In, values: [a]}]}]}}}
             containers: [{name: c, resources: {requests: {cpu: 1}}}]
 """
+
+
+@pytest.mark.parametrize("name", CREATED)
+def test_a_shape_of_each_kind_makes_the_same_objects(name: str) -> None:
+    case = CREATED[name]
+    stored = [{**obj, "metadata": {**obj["metadata"], "uid": "u"}} for obj in case.before]
+    given = context(
+        "podgroups.scheduling.k8s.io/v1beta1",
+        blueprints=[model(RUNTIMES[0], obj) for obj in stored],
+        dependencies_met=True,
+    )
+    shape = shape_of(Document(1, case.manifest))
+    whole, reduced = expand(case.manifest, given), expand(dict(shape.manifest), given)
+    assert without_hashes(map(read_any, reduced.objects)) == without_hashes(
+        map(read_any, whole.objects)
+    )
+    for runtime in stored:
+        identity = {"metadata": runtime["metadata"]}
+        short = {**shape_of(Document(1, runtime)).manifest, **identity}
+        assert model(RUNTIMES[0], short) == model(RUNTIMES[0], runtime)
+
+
+def without_hashes(models: Iterable[Any]) -> list[str]:
+    """Return the values without the hashes of templates in names, which depend on fields that are left out."""
+    return [re.sub(r"\b[0-9a-f]{8,}\b", "", repr(item)) for item in models]
+
+
+def read_any(obj: Json) -> Any:
+    """Return a decoded object."""
+    group, _, version = obj["apiVersion"].rpartition("/")
+    resource = next(
+        resource
+        for resource in (registry.pods(), *registry.resources())
+        if (resource.group, resource.kind) == (group, obj["kind"])
+    )
+    return model(resource, obj, version)
+
+
+@pytest.mark.parametrize("file", captures(), ids=lambda file: f"{file.parent.name}-{file.stem}")
+def test_a_shape_is_decoded_like_its_object(file: Path) -> None:
+    """Real objects without their status, because manifests have none."""
+    content = json.loads(file.read_text())
+    for resource in (registry.pods(), *registry.resources()):
+        for version in resource.versions:
+            root = f"/apis/{resource.group}/{version}" if resource.group else f"/api/{version}"
+            for obj in content.get(f"{root}/{resource.plural}", []):
+                manifest = written(
+                    obj, root.removeprefix("/apis/").removeprefix("/api/"), resource.kind
+                )
+                shape = shape_of(Document(1, manifest)).manifest
+                identity = {**shape["metadata"], "uid": "u"}
+                assert model(resource, {**shape, "metadata": identity}, version) == model(
+                    resource,
+                    {**manifest, "metadata": {**manifest["metadata"], "uid": "u"}},
+                    version,
+                )
+
+
+def written(obj: Json, api_version: str, kind: str) -> Json:
+    """Return an object of a cluster as a manifest."""
+    kept = ("name", "namespace", "labels", "annotations")
+    metadata = {name: obj["metadata"][name] for name in kept if name in obj["metadata"]}
+    manifest = {"apiVersion": api_version, "kind": kind, "metadata": metadata}
+    return {**manifest, "spec": obj["spec"]} if "spec" in obj else manifest
 
 
 @pytest.mark.parametrize("text", [TEXT.split("---")[0], JOBSET])

@@ -135,7 +135,11 @@ def _result(running: RunningCheck, viewer: Viewer, now: datetime) -> CheckResult
     ]
     result = build_result(answers, viewer=viewer, now=now)
     return replace(
-        result, id=running.id, complete=running.is_complete, created_at=running.created_at
+        result,
+        id=running.id,
+        complete=running.is_complete,
+        created_at=running.created_at,
+        answered=sum(cluster.answer is not None for cluster in running.clusters),
     )
 
 

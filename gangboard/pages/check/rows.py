@@ -113,6 +113,11 @@ class CheckRow:
         return _FACES[CheckVerdict(self.verdict)]
 
     @property
+    def further_faults(self) -> tuple[ManifestFaultRow, ...]:
+        """The faults that `message` does not have."""
+        return self.faults[1:]
+
+    @property
     def harmless_advice(self) -> tuple[AdviceStepRow, ...]:
         """Steps that stop no gang that runs whole."""
         return tuple(step for step in self.advice if not step.stops_whole_gangs)
@@ -139,6 +144,8 @@ class CheckResult:
         "Results", "One for each gang and cluster, by gang, the best cluster first."
     )
     notes: tuple[str, ...] = shown("Notes", "About documents that are not checked.")
+    answered: int = 0
+    """Number of clusters that have answered."""
 
     @property
     def gangs(self) -> tuple[CheckedGangRows, ...]:

@@ -82,6 +82,9 @@ def check_result(request: HttpRequest, check_id: str) -> HttpResponse:
         "asks_again": not result.complete and now - result.created_at < LONGEST_WAIT,
     }
     if request.headers.get("HX-Request") == "true":
+        # Screen readers read a replaced part again, so replace it only if it has changed.
+        if context["asks_again"] and request.GET.get("shown") == str(result.answered):
+            return HttpResponse(status=204)
         return render(request, RESULT, {**context, "now": now})
     return plain_page(
         request, "check/result_page.html", viewer=viewer, section="check", context=context

@@ -13,7 +13,7 @@ import msgspec
 from gangboard.decode.list_watch_decoder import build_model, read_object
 from gangboard.decode.manifests import DEFAULT_NAMESPACE
 from gangboard.domain.api_resource import DecodeError, Resource
-from gangboard.domain.forecast import CreationContext, Manifest
+from gangboard.domain.forecast import CreationContext, CreationUnknownError, Manifest
 from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
 from gangboard.plugins import registry
@@ -97,10 +97,13 @@ class Expander:
             raise ExpansionError(
                 f"It asks for {model.desired} pods, and a check computes at most {MAX_OBJECTS}."
             )
-        if level < MAX_LEVELS:
-            kind = registry.owner_kind(group, resource.kind)
-            for child in kind.creates(served, context) if kind is not None else ():
-                made.children.append(self._made(child, made, context, level + 1))
+        kind = registry.owner_kind(group, resource.kind)
+        if kind is not None and level < MAX_LEVELS:
+            try:
+                for child in kind.creates(served, context):
+                    made.children.append(self._made(child, made, context, level + 1))
+            except CreationUnknownError as error:
+                raise ExpansionError(str(error)) from error
         return made
 
     def _as_served(self, manifest: Manifest, parent: NewObject | None) -> dict[str, Any]:
