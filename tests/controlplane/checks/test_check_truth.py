@@ -9,10 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-import yaml
 from django.utils import timezone
 
-from gangboard.decode.manifests import Document, read_manifests
+from gangboard.decode.manifests import Document
 from gangboard.domain.check import CheckedGang, CheckVerdict
 from gangboard.kube.credentials import read_kubeconfig
 from gangboard.plugins.manifest_shapes import shape_of
@@ -21,17 +20,22 @@ from gangboard.polling.checks.loaded_cluster import drop_kept
 from gangboard.polling.poll import poll_once
 from gangboard.store.clusters import add_cluster
 from gangboard.store.models import Cluster, Gang
-from tests.controlplane.checks.cases import CASES, QUEUE, Case
-from tests.controlplane.clearing import delete_namespace
+from tests.check_manifests import CASES as OF_KINDS
+from tests.check_manifests import TruthCase
+from tests.controlplane.checks.cases import CASES as FURTHER
+from tests.controlplane.clearing import delete_namespaces
 from tests.controlplane.client import ApiError, Client, wait
 from tests.controlplane.cluster import ControlPlane
+from tests.controlplane.conditions import is_true
 from tests.controlplane.fixtures import Fleets
-from tests.controlplane.nodes import make_nodes, node
+from tests.controlplane.nodes import make_nodes
 from tests.controlplane.objects import namespace as namespace_object
-from tests.controlplane.queues import KUEUE, cluster_queue, local_queue, resource_flavor
+from tests.controlplane.queues import KUEUE
 
 pytestmark = [pytest.mark.controlplane, pytest.mark.django_db]
 
+CASES = (*OF_KINDS, *FURTHER)
+CLUSTER_WIDE = ("ClusterQueue", "ResourceFlavor", "ClusterTrainingRuntime")
 SETTLED_SECONDS = 62.0
 MOST_WRONG = 0.05
 """Share of forecasts that may differ from the truth: 3 of 60."""
@@ -67,7 +71,7 @@ class Compared:
         """The line of the table."""
         mark = " " if self.is_right else "x"
         forecast, truth = self.forecast, self.truth
-        line = f"{mark} {self.case:<28} {forecast.verdict:<20} {forecast.code:<24} {truth.word:<20} {truth.code}"
+        line = f"{mark} {self.case:<36} {forecast.verdict:<20} {forecast.code:<24} {truth.word:<20} {truth.code}"
         return line if self.is_right else f"{line}\n    {forecast.message}\n    {truth.message}"
 
 
@@ -83,63 +87,37 @@ class Scene:
 
     def prepare(self) -> None:
         """Create nodes, namespaces, queues, and what exists before the checks."""
-        make_nodes(
-            self._client,
-            [
-                node(
-                    f"{case.name}-{index}",
-                    cpu="16",
-                    gpus=spec.gpus,
-                    labels={"pool": case.name, **spec.labels},
-                    taints=spec.taints,
-                    unschedulable=spec.unschedulable,
-                )
-                for case in CASES
-                for index, spec in enumerate(case.nodes)
-            ],
-        )
+        make_nodes(self._client, [item for case in CASES for item in case.nodes])
         with ThreadPoolExecutor(AT_ONCE) as pool:
             list(pool.map(self._prepare, CASES))
         wait(self._runs_before, what="pods that exist before the checks")
 
-    def _prepare(self, case: Case) -> None:
+    def _prepare(self, case: TruthCase) -> None:
         client = self._client
         client.create(namespace_object(case.name))
         wait(lambda: client.list("v1", "ServiceAccount", case.name), what="the default account")
-        if case.quota is not None:
-            flavor = f"{case.name}-flavor"
-            labels = {
-                k: v.replace("POOL", case.name) for k, v in (case.flavor_labels or {}).items()
-            }
-            client.create_all(
-                [
-                    resource_flavor(flavor, node_labels=labels),
-                    cluster_queue(case.name, case.quota, flavor=flavor, spec=case.queue_spec),
-                    local_queue(QUEUE, case.name, cluster_queue=case.name),
-                ]
-            )
-        client.create_all(_busy_pods(case))
-        client.create_all(_objects(case.before, case.name))
+        client.create_all(case.before)
+        if case.queue and not _is_stopped(case):
+            client.wait_for(KUEUE, "ClusterQueue", case.queue, until=lambda o: is_true(o, "Active"))
 
     def _runs_before(self) -> bool:
-        pods = self._client.list("v1", "Pod")
-        wanted = sum(bool(spec.busy) for case in CASES for spec in case.nodes)
-        wanted += 8 * sum(bool(case.before) for case in CASES)
-        running = [pod for pod in pods if pod["status"].get("phase") == "Running"]
-        return len(running) == wanted
+        phases = [pod["status"].get("phase") for pod in self._client.list("v1", "Pod")]
+        wanted = sum(_pods_before(item) for case in CASES for item in case.before)
+        return len(phases) >= wanted and set(phases) <= {"Running"}
 
-    def check(self, case: Case) -> CheckedGang:
+    def check(self, case: TruthCase) -> CheckedGang:
         """Return the forecast about the manifest of a case, from its stored shape."""
-        documents = [shape_of(document) for document in read_manifests(_text(case.manifest, case))]
-        placed = [_in_namespace(document, case.name) for document in documents]
+        documents = [
+            shape_of(Document(number, item)) for number, item in enumerate(case.manifest, start=1)
+        ]
         self._cluster.refresh_from_db()
-        result = check_cluster(self._cluster, placed, timezone.now())
+        result = check_cluster(self._cluster, documents, timezone.now())
         assert result.gangs, result.why_unknown
         return result.gangs[0]
 
-    def create(self, case: Case) -> str:
+    def create(self, case: TruthCase) -> str:
         """Create the manifest. Return why the API server refused it, or an empty text."""
-        for item in _objects(case.manifest, case.name):
+        for item in case.manifest:
             try:
                 self._client.create(item)
             except ApiError as error:
@@ -151,7 +129,7 @@ class Scene:
         (report,) = poll_once("truth")
         assert report.ok, report.sentence
 
-    def truth(self, case: Case, forecast: CheckedGang, refusal: str) -> Truth:
+    def truth(self, case: TruthCase, forecast: CheckedGang, refusal: str) -> Truth:
         """Return what became of the manifest."""
         if refusal:
             return Truth(CheckVerdict.WOULD_BLOCK, "refused", refusal)
@@ -175,33 +153,15 @@ def _word(row: Gang) -> CheckVerdict:
     return CheckVerdict.WOULD_WAIT if row.health == "waiting" else CheckVerdict.WOULD_BLOCK
 
 
-def _text(text: str, case: Case) -> str:
-    return text.replace("POOL", case.name)
+def _is_stopped(case: TruthCase) -> bool:
+    return any("stopPolicy" in item.get("spec", {}) for item in case.before)
 
 
-def _objects(text: str, namespace: str) -> list[dict[str, Any]]:
-    objects = [item for item in yaml.safe_load_all(text.replace("POOL", namespace)) if item]
-    for item in objects:
-        item["metadata"]["namespace"] = namespace
-    return objects
-
-
-def _in_namespace(document: Document, namespace: str) -> Document:
-    metadata = {**document.metadata, "namespace": namespace}
-    return Document(document.number, {**document.manifest, "metadata": metadata})
-
-
-def _busy_pods(case: Case) -> Iterator[dict[str, Any]]:
-    for index, spec in enumerate(case.nodes):
-        if spec.busy:
-            limits = {"nvidia.com/gpu": str(spec.busy)}
-            container = {"name": "busy", "image": "busy", "resources": {"limits": limits}}
-            yield {
-                "apiVersion": "v1",
-                "kind": "Pod",
-                "metadata": {"name": f"busy-{index}", "namespace": case.name},
-                "spec": {"nodeName": f"{case.name}-{index}", "containers": [container]},
-            }
+def _pods_before(item: dict[str, Any]) -> int:
+    """Return how many pods an object that exists before the check has."""
+    if item["kind"] == "Pod":
+        return 1
+    return int(item["spec"].get("parallelism") or 1) if item["kind"] == "Job" else 0
 
 
 @pytest.fixture
@@ -214,12 +174,11 @@ def scene(controlplane_kueue: ControlPlane, no_nodes: Fleets) -> Iterator[Scene]
         prepared.prepare()
         yield prepared
     finally:
-        with ThreadPoolExecutor(AT_ONCE) as pool:
-            list(pool.map(lambda case: delete_namespace(client, case.name), CASES))
+        delete_namespaces(client, [case.name for case in CASES])
         for case in CASES:
-            if case.quota is not None:
-                client.delete(KUEUE, "ClusterQueue", case.name)
-                client.delete(KUEUE, "ResourceFlavor", f"{case.name}-flavor")
+            for item in case.before:
+                if item["kind"] in CLUSTER_WIDE:
+                    client.delete(item["apiVersion"], item["kind"], item["metadata"]["name"])
         Cluster.objects.all().delete()
         drop_kept()
 
