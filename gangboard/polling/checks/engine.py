@@ -45,8 +45,8 @@ from gangboard.polling.checks.queue_admission import (
     apply_admission,
     forecast_admission,
     gate_pods,
-    hold_in_queue,
     with_owner,
+    with_suspend,
 )
 from gangboard.polling.checks.scheduling import place_all
 from gangboard.polling.gang_inputs import GangReader, read_cluster_view
@@ -217,16 +217,23 @@ class _Check:
                 candidate.faults = tuple(kind.faults(made.manifest, self._context))
             candidate.not_served = self._not_served(made)
             self._replace_existing(made, candidate)
-            forecast = forecast_admission(made, self._loaded)
+            if kind is not None and kind.makes_gangs and made.children:
+                made = self._expander.expand(made.children[0].manifest)
+            # An admission system resumes what it admits, so its decision is about the resumed owner.
+            resumed = self._resumed(made)
+            forecast = forecast_admission(resumed, self._loaded)
             if forecast is not None:
-                candidate.forecast = forecast
-                made = self._admitted(made, forecast)
+                made = self._admitted(resumed, forecast)
                 candidate.forecast = with_owner(forecast, made)
         except ExpansionError as error:
             candidate.error = str(error)
             return candidate
         candidate.made = made
         return candidate
+
+    def _resumed(self, made: NewObject) -> NewObject:
+        is_owner = isinstance(made.model, Owner)
+        return with_suspend(made, self._expander, suspended=False) if is_owner else made
 
     def _admitted(self, made: NewObject, forecast: Forecast) -> NewObject:
         if forecast.unknown:
@@ -235,7 +242,7 @@ class _Check:
             apply_admission(made, forecast, self._expander)
             return made
         if isinstance(made.model, Owner):
-            return hold_in_queue(made, self._expander)
+            return with_suspend(made, self._expander, suspended=True)
         gate_pods(made, f"{forecast.entry.meta.ref.group}/admission", self._expander)
         return made
 

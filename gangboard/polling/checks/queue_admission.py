@@ -87,20 +87,17 @@ def roles_of_pods(made: NewObject) -> dict[str, str]:
     return roles
 
 
-def hold_in_queue(made: NewObject, expander: Expander) -> NewObject:
-    """Return the object as its admission system holds it back: suspended, or with a gate on each pod.
-
-    Raises ExpansionError.
-    """
+def with_suspend(made: NewObject, expander: Expander, *, suspended: bool) -> NewObject:
+    """Return an owner as if its manifest suspended it, or did not. Raises ExpansionError."""
     kind = registry.owner_kind(made.resource.group, made.resource.kind)
-    if kind is None:
+    if kind is None or made.model.suspended is suspended:
         return made
     manifest = dict(made.manifest)
     target = manifest
     for name in kind.suspend_field[:-1]:
         inner = target.get(name)
         target[name] = target = dict(inner) if isinstance(inner, dict) else {}
-    target[kind.suspend_field[-1]] = True
+    target[kind.suspend_field[-1]] = suspended
     return expander.expand(manifest)
 
 

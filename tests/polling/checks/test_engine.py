@@ -297,7 +297,7 @@ def test_an_admitted_owner_is_placed_on_the_nodes_of_its_flavor(admission: Admis
         gpu_node("n0"), gpu_node("n1", labels={"pool": "a100"}), served=(*SERVED, *QUEUES)
     )
     admission.labels = {"pool": "a100"}
-    text = LABELLED.replace("suspend: true", "")
+    text = LABELLED
     gang = check_one(cluster, text)
     assert (gang.verdict, gang.nodes) == (RUNS, 1), gang.message
     (pod_sets,) = admission.asked
@@ -313,6 +313,20 @@ def test_an_owner_without_quota_is_suspended_and_waits(admission: Admission) -> 
     gang = check_one(cluster, LABELLED.replace("suspend: true", ""))
     assert (gang.verdict, gang.code) == (WAITS, "waiting-for-quota"), gang.message
     assert [ref.name for ref in gang.behind] == ["first"]
+
+
+def test_an_owner_that_makes_gangs_is_judged_as_the_next_one() -> None:
+    text = """
+apiVersion: batch/v1
+kind: CronJob
+metadata: {name: nightly, namespace: team-a}
+spec: {schedule: "0 1 * * *", jobTemplate: {spec: {parallelism: 2, completions: 2, template: {spec: {restartPolicy: Never, containers: [{name: c, resources: {limits: {nvidia.com/gpu: 4}}}]}}}}}
+"""
+    cluster = make_fleet(gpu_node("n0"), served=(*SERVED, "cronjobs.batch"))
+    gang = check_one(cluster, text)
+    assert (gang.kind, gang.verdict, gang.code) == ("Job", RUNS, "running"), gang.message
+    assert check_one(cluster, text.replace("parallelism: 2", "parallelism: 3")).verdict is RUNS
+    assert check_one(cluster, text.replace("gpu: 4", "gpu: 8")).verdict is WAITS
 
 
 # Storage
