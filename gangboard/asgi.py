@@ -12,6 +12,7 @@ from gangboard import env
 from gangboard.failures import exit_on_known_errors
 from gangboard.logs import get_logger
 from gangboard.serving.application import Application
+from gangboard.serving.request import LARGEST_MANIFESTS
 from gangboard.serving.thread_pools import ThreadPool
 from gangboard.serving.web_server import end_stuck_connections
 
@@ -40,6 +41,8 @@ API_THREADS = 3
 pages."""
 REQUESTS = 1_000
 """Maximum number of open requests of each kind. More would only delay all of them."""
+CHECK_THREADS = 40
+"""Each call of `checks/` that waits for poll workers holds a sleeping thread without a connection."""
 PAGE_PATIENCE = 20.0
 """Seconds for which a page waits for a thread."""
 API_PATIENCE = 50.0
@@ -66,6 +69,9 @@ application = Application(
         "/api/v1/events/": ThreadPool(
             "events", threads=EVENT_THREADS, max_requests=REQUESTS, queue_seconds=API_PATIENCE
         ),
+        "/api/v1/checks/": ThreadPool(
+            "checks", threads=CHECK_THREADS, max_requests=REQUESTS, queue_seconds=API_PATIENCE
+        ),
         "/api/": ThreadPool(
             "api", threads=API_THREADS, max_requests=REQUESTS, queue_seconds=API_PATIENCE
         ),
@@ -83,6 +89,7 @@ application = Application(
     },
     headers=HEADERS,
     on_first_request=lambda: end_stuck_connections(STUCK_SECONDS),
+    largest_bodies={"/check/": LARGEST_MANIFESTS, "/api/v1/checks": LARGEST_MANIFESTS},
 )
 
 _soft, _hard = resource.getrlimit(resource.RLIMIT_NOFILE)

@@ -12,7 +12,7 @@ from django.core.management.utils import get_random_secret_key
 from gangboard import env, keys
 from gangboard.database_url import SCHEMES, database_settings
 from gangboard.logs import logging_settings
-from gangboard.serving.request import LARGEST_BODY
+from gangboard.serving.request import LARGEST_MANIFESTS
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 STATE_DIR = env.read_folder(
@@ -327,9 +327,11 @@ AUTH_PASSWORD_VALIDATORS = [
     },
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
 ]
-# No form uploads files, so file parts are skipped and never written.
-FILE_UPLOAD_HANDLERS: list[str] = []
-DATA_UPLOAD_MAX_MEMORY_SIZE = LARGEST_BODY
+# Files stay in memory, within the limit of a body, and are never written.
+FILE_UPLOAD_HANDLERS = ["django.core.files.uploadhandler.MemoryFileUploadHandler"]
+FILE_UPLOAD_MAX_MEMORY_SIZE = LARGEST_MANIFESTS
+# The web server has lower limits for other requests (gangboard/asgi.py).
+DATA_UPLOAD_MAX_MEMORY_SIZE = LARGEST_MANIFESTS
 ACCOUNT_ADAPTER = "gangboard.pages.sign_in.single_sign_on.adapters.AccountAdapter"
 SOCIALACCOUNT_ADAPTER = "gangboard.pages.sign_in.single_sign_on.adapters.SocialAdapter"
 LOGIN_URL = "/sign-in/"

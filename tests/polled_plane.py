@@ -112,7 +112,7 @@ class PolledPlane:
     def _list(self, watched: WatchedResource) -> None:
         news: queue.Queue[WatchUpdate] = queue.Queue()
         reflector = Reflector(
-            connection=self._cache.connection,
+            connection=DirectConnection(self.plane),
             watched=watched,
             versions=self._cache.versions[watched.resource.key],
             list_slots=threading.BoundedSemaphore(1),

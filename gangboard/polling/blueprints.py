@@ -31,6 +31,10 @@ class BlueprintTracker:
         self._blueprints[name] = model
         return self._gangs(name)
 
+    def all(self) -> tuple[Blueprint, ...]:
+        """Return all blueprints of the cluster."""
+        return tuple(self._blueprints.values())
+
     def remove(self, uid: str) -> set[str]:
         """Remove a deleted blueprint. Return the roots of the gangs that it affects.
 

@@ -34,6 +34,31 @@ def warm_up(cache: ClusterCache) -> None:
         cache.lease,
         {key: decoder_fingerprint(watched.resource) for key, watched in cache.watched.items()},
     )
+    read_states(cache)
+    all_loaded = True
+    for resource, uid, namespace, name, version, data in stored_objects(cache):
+        cache.versions[resource][uid] = version
+        cache.names[resource][uid] = (namespace, name)
+        cache.object_digests[uid] = content_digest(data)
+        if resource in cache.watched:
+            all_loaded &= load_object(cache, resource, version, bytes(data))
+    cache.preemptions.update_roots()
+    if all_loaded:
+        cache.events.drop_orphaned()
+    gangs = Gang.objects.filter(cluster_id=cache.lease.cluster_id, gone_at=None)
+    columns = ("uid", "recheck_at", "stage", "code", "memory")
+    for uid, recheck_at, stage, code, memory in gangs.values_list(*columns).iterator():
+        inputs = unpack_inputs(memory)
+        if inputs.digest:
+            cache.last_inputs[uid] = inputs
+        if recheck_at is not None:
+            cache.rechecks.schedule(uid, recheck_at)
+        if not is_whole(stage, code):
+            cache.node_usage.mark_incomplete(uid)
+
+
+def read_states(cache: ClusterCache) -> None:
+    """Set the stored state of each watched resource: version, visibility and unreadable objects."""
     for state in ResourceState.objects.filter(cluster_id=cache.lease.cluster_id):
         watched = cache.watched.get(state.resource)
         if watched is None:
@@ -55,29 +80,9 @@ def warm_up(cache: ClusterCache) -> None:
             name_parts = (problem["namespace"], problem["name"])
             lost = bool(problem.get("lost"))
             watched.add_problem(DecodeProblem(*name_parts, "", problem["sentence"], lost))
-    all_loaded = True
-    for resource, uid, namespace, name, version, data in stored_objects(cache):
-        cache.versions[resource][uid] = version
-        cache.names[resource][uid] = (namespace, name)
-        cache.object_digests[uid] = content_digest(data)
-        if resource in cache.watched:
-            all_loaded &= _load_object(cache, resource, version, bytes(data))
-    cache.preemptions.update_roots()
-    if all_loaded:
-        cache.events.drop_orphaned()
-    gangs = Gang.objects.filter(cluster_id=cache.lease.cluster_id, gone_at=None)
-    columns = ("uid", "recheck_at", "stage", "code", "memory")
-    for uid, recheck_at, stage, code, memory in gangs.values_list(*columns).iterator():
-        inputs = unpack_inputs(memory)
-        if inputs.digest:
-            cache.last_inputs[uid] = inputs
-        if recheck_at is not None:
-            cache.rechecks.schedule(uid, recheck_at)
-        if not is_whole(stage, code):
-            cache.node_usage.mark_incomplete(uid)
 
 
-def _load_object(cache: ClusterCache, resource: str, version: str, data: bytes) -> bool:
+def load_object(cache: ClusterCache, resource: str, version: str, data: bytes) -> bool:
     """Load a stored object into the caches. Return False if another decoder packed it and it cannot be read.
 
     Its resource then counts as never listed, so that absence of an object proves nothing before the next list.

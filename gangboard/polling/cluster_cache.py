@@ -79,7 +79,8 @@ class ClusterCache:
     cluster_name: str
     credentials_stamp: bytes
     """The sealed credentials of the connection. Different ones require a new cache."""
-    connection: Connection
+    connection: Connection | None
+    """None in a cache that only reads the store."""
     watched: dict[str, WatchedResource]
     """By resource key, including resources that are not served."""
     discovery: Discovery | None = None
@@ -182,9 +183,14 @@ class ClusterCache:
 
     def release(self) -> None:
         """Close the connections and drop the cached rows, because the cluster is not polled for a while."""
-        self.connection.close()
+        self.close()
         self.objects.clear()
         self.gangs.clear()
+
+    def close(self) -> None:
+        """Close the connections."""
+        if self.connection is not None:
+            self.connection.close()
 
     def put(self, model: Any) -> set[str]:  # any class of the domain
         """Store a new state of an object. Return the uids of the gangs that it touches."""

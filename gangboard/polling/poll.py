@@ -172,7 +172,7 @@ def drop_cache(cluster_id: int, *, only_resting: bool = False) -> None:
         cache = _caches.pop(cluster_id, None)
         _resting.pop(cluster_id, None)
     if cache is not None:
-        cache.connection.close()
+        cache.close()
 
 
 def hand_back(cluster_id: int, holder: str, *, keep: bool = True) -> None:
@@ -312,7 +312,7 @@ def _list_all(lease: ClusterLease, cluster: Cluster) -> PollReport:
 def _report(
     cluster: Cluster, cache: ClusterCache, window: PollWindow, seconds: float
 ) -> PollReport:
-    cache.connection.close()
+    cache.close()
     return PollReport(
         cluster=cluster.name,
         sentence=window.error.sentence if window.error else "",

@@ -77,7 +77,10 @@ class PollWindow:
         list_only: bool = False,
         stopping: threading.Event | None = None,
     ) -> None:
+        if cache.connection is None:
+            raise ValueError("a window needs a connection")
         self._cache = cache
+        self._connection = cache.connection
         self._repair_interval = repair_interval
         self._list_only = list_only
         self._ends_at = time.monotonic() + seconds
@@ -102,7 +105,7 @@ class PollWindow:
         self._start_reflectors(reflectors)
         if self._is_discovered:
             cache = self._cache
-            cache.builds.start(cache.connection, cache.watched, cache.cluster_name)
+            cache.builds.start(self._connection, cache.watched, cache.cluster_name)
         try:
             self._write_until_done(reflectors)
         finally:
@@ -117,7 +120,7 @@ class PollWindow:
         """
         cache, schedule = self._cache, self._cache.discovery_schedule
         groups = {item.group for item in resources()}
-        is_started = schedule.start(lambda: discover(cache.connection, groups=groups))
+        is_started = schedule.start(lambda: discover(self._connection, groups=groups))
         if cache.discovery is None:
             self._wait(self._ends_at - time.monotonic(), lambda: not schedule.is_running)
         elif is_started:
@@ -140,7 +143,7 @@ class PollWindow:
         identity = save_identity(self._cache.lease, uid)
         if identity.is_own:
             return None
-        name, host = self._cache.cluster_name, self._cache.connection.host
+        name, host = self._cache.cluster_name, self._connection.host
         if identity.known_as:
             sentence = second_name_sentence(identity.known_as, name)
             return KubeError(KubeErrorCode.SAME_CLUSTER, sentence)
@@ -161,7 +164,7 @@ class PollWindow:
         schedule = self._cache.discovery_schedule
         self.error = schedule.error
         if self.error is None and self._list_only:
-            host = self._cache.connection.host
+            host = self._connection.host
             self.error = KubeError(
                 KubeErrorCode.TIMEOUT, f"{host} did not say in time what it serves."
             )
@@ -286,7 +289,7 @@ class PollWindow:
         ):
             watched.resource_version = ""
         return Reflector(
-            connection=self._cache.connection,
+            connection=self._connection,
             watched=watched,
             versions=self._cache.versions[key],
             list_slots=self._list_slots,

@@ -109,6 +109,12 @@ class QueueTracker:
                     tree.flavors[name] = self._flavors[name]
         return tree
 
+    def all(self) -> QueueTree:
+        """Return all queues and flavors of the cluster."""
+        tree = QueueTree(self._tree)
+        tree.flavors.update(self._flavors)
+        return tree
+
     def _drop_flavor(self, uid: str, name: _FlavorName) -> set[str]:
         flavor = self._flavors.get(name)
         if flavor is None or flavor.meta.ref.uid != uid:

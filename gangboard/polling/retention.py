@@ -8,6 +8,7 @@ from django.conf import settings
 from django.utils import timezone
 
 from gangboard.store.bulk_statements import delete_in_batches
+from gangboard.store.checks import delete_old_checks
 from gangboard.store.cluster_trials import delete_old_trials
 from gangboard.store.evictions import delete_old_evictions
 from gangboard.store.feed import RETENTION_DAYS, delete_old_events
@@ -44,7 +45,7 @@ def clean_up() -> None:
     """Delete expired rows, and reduce gangs that were deleted long ago to an outline.
 
     Expired rows are old verdicts with their gangs, evictions, outages, accelerator time, trends, deliveries, the heartbeats of dead processes,
-    trials, sessions, links, tokens and counts of attempts. A verdict that still holds is kept, whatever its age. Rows
+    trials, checks, sessions, links, tokens and counts of attempts. A verdict that still holds is kept, whatever its age. Rows
     are deleted in batches, so that no poll has to wait long.
     """
     now = timezone.now()
@@ -54,6 +55,7 @@ def clean_up() -> None:
     delete_in_batches(AccessToken.objects.filter(expires_at__lt=now - EXPIRED_ACCESS))
     delete_in_batches(Attempts.objects.filter(ends_at__lte=now))
     delete_old_trials()
+    delete_old_checks()
     delete_dead_heartbeats()
     oldest = now - timedelta(days=settings.HISTORY_DAYS)
     delete_old_events(before=now - FEED_DAYS)

@@ -11,10 +11,12 @@ from celery import shared_task
 from celery.signals import celeryd_after_setup, worker_ready, worker_shutting_down
 from django.conf import settings
 
+from gangboard.polling.checks.runs import run_check
 from gangboard.polling.cluster_rotation import poll_for_one_window
 from gangboard.polling.poll_slots import PollSlots
 from gangboard.polling.retention import clean_up
 from gangboard.polling.trial_runs import run_trial
+from gangboard.store.checks import due_checks
 from gangboard.store.cluster_leases import free_clusters
 from gangboard.store.cluster_trials import due_trials
 from gangboard.store.heartbeats import HeartbeatThread, record_task_arrival
@@ -22,7 +24,7 @@ from gangboard.store.heartbeats import HeartbeatThread, record_task_arrival
 EXPIRES = 10.0
 """Seconds after which a message to poll is stale. The seed task sends a new one."""
 TRIAL_EXPIRES = 4.0
-"""Seconds after which the next seed task has sent the trial again."""
+"""Seconds after which the next seed task has sent the trial or check again."""
 QUEUE = "poll"
 
 HOLDER = f"{socket.gethostname()}-{uuid.uuid4().hex[:8]}"
@@ -39,12 +41,14 @@ slots = PollSlots(settings.POLL_SLOTS)
 
 @shared_task(name="gangboard.polling.tasks.seed")
 def seed() -> None:
-    """Enqueue due trials and a poll of each cluster without a lease. A run also proves that messages are delivered."""
+    """Enqueue due trials, due checks and a poll of each cluster without a lease. A run also proves that messages are delivered."""
     record_task_arrival(QUEUE)
     for free in free_clusters():
         poll.apply_async((free.cluster_id,), queue=QUEUE, expires=EXPIRES)
     for trial_id in due_trials():
         try_access.apply_async((trial_id,), queue=QUEUE, expires=TRIAL_EXPIRES)
+    for run_id in due_checks():
+        check_manifests.apply_async((run_id,), queue=QUEUE, expires=TRIAL_EXPIRES)
 
 
 @shared_task(name="gangboard.polling.tasks.poll")
@@ -59,6 +63,12 @@ def poll(cluster_id: int) -> None:
 def try_access(trial_id: str) -> None:
     """Try the credentials that an admin has entered."""
     run_trial(trial_id)
+
+
+@shared_task(name="gangboard.polling.tasks.check_manifests")
+def check_manifests(run_id: str) -> None:
+    """Answer a check of manifests for one cluster."""
+    run_check(run_id)
 
 
 @shared_task(name="gangboard.polling.tasks.housekeep")

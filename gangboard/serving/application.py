@@ -11,7 +11,13 @@ from concurrent.futures import Future
 from http import HTTPStatus
 from typing import Any
 
-from gangboard.serving.request import DisconnectedError, environ_of, read_body, sender_of
+from gangboard.serving.request import (
+    LARGEST_BODY,
+    DisconnectedError,
+    environ_of,
+    read_body,
+    sender_of,
+)
 from gangboard.serving.response import (
     Headers,
     Receive,
@@ -40,16 +46,19 @@ class Application:
         pools: Mapping[str, ThreadPool],
         headers: Mapping[str, str],
         on_first_request: Callable[[], object],
+        largest_bodies: Mapping[str, int] | None = None,
     ) -> None:
         """`pools`: the thread pool for each path. A path that ends with a slash stands for all paths below it, and the
         longest match counts. Other paths use `default_pool`.
 
         `headers`: of requests that are refused here. `on_first_request` is called once, when the server's sockets are
-        open.
+        open. `largest_bodies`: maximum bytes of a body for a path and all paths that begin with it, if it is not
+        LARGEST_BODY.
         """
         self._wsgi = wsgi
         self._default_pool = default_pool
         self._pools = pools
+        self._largest_bodies = largest_bodies or {}
         prefixes = (path for path in pools if path.endswith("/"))
         self._prefixes = tuple(sorted(prefixes, key=len, reverse=True))
         self._headers: Headers = [
@@ -79,10 +88,15 @@ class Application:
                 pass
 
     async def _answer(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
-        body = await read_body(scope["headers"], receive)
+        largest = self._largest_body_of(scope["path"])
+        body = await read_body(scope["headers"], receive, largest=largest)
         responder = WsgiResponder(self._wsgi, environ_of(scope, body), send)
         for message in await self._pool_of(scope["path"]).run(responder.run, sender_of(scope)):
             await send(message)
+
+    def _largest_body_of(self, path: str) -> int:
+        limits = (most for prefix, most in self._largest_bodies.items() if path.startswith(prefix))
+        return next(limits, LARGEST_BODY)
 
     def _pool_of(self, path: str) -> ThreadPool:
         for prefix in self._prefixes:

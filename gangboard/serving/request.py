@@ -12,7 +12,9 @@ from urllib.parse import unquote_to_bytes
 from gangboard.serving.response import Headers, Receive, RefusedError
 
 LARGEST_BODY = 64 * 1024
-"""Maximum bytes of a body. Every form and every API call fits."""
+"""Maximum bytes of a body. Every form and every API call fits, except manifests."""
+LARGEST_MANIFESTS = 256 * 1024
+"""Maximum bytes of a body with manifests. A body is in memory before its sender is known."""
 BODY_SECONDS = 5.0
 """Seconds from the end of the headers to the end of the body."""
 _CREDENTIALS = frozenset({b"authorization", b"cookie"})

@@ -32,7 +32,12 @@ def _keys() -> MultiFernet:
 
 def seal(document: dict[str, Any]) -> bytes:
     """Encrypt a JSON document with the newest key."""
-    return _keys().encrypt(json.dumps(document).encode())
+    return seal_bytes(json.dumps(document).encode())
+
+
+def seal_bytes(data: bytes) -> bytes:
+    """Encrypt data with the newest key."""
+    return _keys().encrypt(data)
 
 
 def reseal(sealed: bytes) -> bytes:
@@ -42,15 +47,19 @@ def reseal(sealed: bytes) -> bytes:
 
 def unseal(sealed: bytes) -> dict[str, Any]:
     """Decrypt sealed data. Raises SecretUnreadableError if no key of the installation fits."""
+    document = json.loads(unseal_bytes(sealed))
+    assert isinstance(document, dict)  # noqa: S101  # `seal` takes nothing else
+    return document
+
+
+def unseal_bytes(sealed: bytes) -> bytes:
+    """Decrypt the data of `seal_bytes`. Raises SecretUnreadableError if no key of the installation fits."""
     try:
-        clear = _keys().decrypt(bytes(sealed))
+        return _keys().decrypt(bytes(sealed))
     except InvalidToken as error:
         raise SecretUnreadableError(
             "the stored credentials were encrypted with another GANGBOARD_ENCRYPTION_KEY; add the cluster again or restore the key"
         ) from error
-    document = json.loads(clear)
-    assert isinstance(document, dict)  # noqa: S101  # `seal` takes nothing else
-    return document
 
 
 def hash_secret(secret: str) -> str:

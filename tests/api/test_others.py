@@ -25,6 +25,8 @@ from tests.readmodels.room import make_capacity, make_node
 from tests.recorded_actions import make_action
 from tests.stored_queues import store
 
+OF_A_CHECK = "/api/v1/checks/{check_id}/"
+"""An answer to one person: tests/pages/test_check.py."""
 GetApi = Callable[..., Any]
 OF_A_SESSION = "/api/v1/clusters/trials/{trial_id}/"
 """Not for tokens, with which these tests ask: tests/pages/test_add_cluster.py."""
@@ -194,6 +196,8 @@ def test_the_schema_is_valid_openapi_without_warnings(get_api: GetApi) -> None:
         "/api/v1/actions/{action_id}/",
         "/api/v1/audit/",
         "/api/v1/capacity/",
+        "/api/v1/checks/",
+        "/api/v1/checks/{check_id}/",
         "/api/v1/clusters/",
         "/api/v1/clusters/trials/",
         "/api/v1/clusters/trials/{trial_id}/",
@@ -301,7 +305,8 @@ def test_answers_match_the_schema(get_api: GetApi, world: World) -> None:
         "/api/v1/waits/": {},
     }
     assert set(addresses) == {path for path, has in document["paths"].items() if "get" in has} - {
-        OF_A_SESSION
+        OF_A_SESSION,
+        OF_A_CHECK,
     }
     for path, fragments in addresses.items():
         answers = document["paths"][path]["get"]["responses"]

@@ -13,7 +13,7 @@ from gangboard import env
 from gangboard.celery import app
 from gangboard.database_limits import HEARTBEATS
 from gangboard.plugins import registry
-from gangboard.serving.request import BODY_SECONDS, LARGEST_BODY
+from gangboard.serving.request import BODY_SECONDS, LARGEST_MANIFESTS
 from gangboard.serving.web_server import WEB_SERVER
 from tests.production.compose import (
     UnknownFormError,
@@ -253,9 +253,9 @@ def test_only_the_proxy_is_published_on_localhost(
 
 def test_the_proxy_has_the_limits_of_the_web_server() -> None:
     configuration = (ROOT / "nginx.conf").read_text()
-    assert f"client_max_body_size {LARGEST_BODY // 1024}k;" in configuration
+    assert f"client_max_body_size {LARGEST_MANIFESTS // 1024}k;" in configuration
     # Held in memory: its folder for bodies is a small tmpfs.
-    assert f"client_body_buffer_size {LARGEST_BODY // 1024}k;" in configuration
+    assert f"client_body_buffer_size {LARGEST_MANIFESTS // 1024}k;" in configuration
     assert f"client_body_timeout {BODY_SECONDS:g}s;" in configuration
     assert "proxy_max_temp_file_size 0;" in configuration
     assert "proxy_request_buffering off" not in configuration

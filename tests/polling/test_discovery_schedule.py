@@ -41,7 +41,7 @@ def _hold(
     cache = poll._cache_for(held)
     assert cache is not None
     credentials = read_kubeconfig(watching.simulator.kubeconfig_text())
-    cache.connection.close()
+    cache.close()
     cache.connection = Connection(credentials, connect_deadline=PATIENCE, total_deadline=deadline)
     stopping = threading.Event()
     held_window = PollWindow(cache, seconds=seconds, repair_interval=900, stopping=stopping)

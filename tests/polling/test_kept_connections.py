@@ -63,6 +63,7 @@ def _cache(watching: Watching) -> ClusterCache:
 def _keep(watching: Watching) -> None:
     """Have a connection kept, without the second that a watch takes to end."""
     connection = _cache(watching).connection
+    assert connection is not None
     tls = connection.connection_for_watch()
     tls.connect_by(time.monotonic() + 60)
     connection.keep(tls)

@@ -164,7 +164,7 @@ def test_a_worker_that_lost_its_lease_writes_nothing(watch: Watch) -> None:
     assert acquire_lease(watching.cluster.pk, "another") is not None
     with pytest.raises(LeaseLostError):
         PollWindow(cache, seconds=1.0, repair_interval=900).run()
-    cache.connection.close()
+    cache.close()
     assert not WatchedObject.objects.exists()
     assert not Gang.objects.exists()
 

@@ -29,6 +29,7 @@ OURS = {
     "actions/service.py::_resolve_collision": _ACTION,
     "pages/confirm/queries.py::_owner_offer": _ACTION,
     "polling/row_cache.py::read": "The ownership graph checks the namespace of each reference.",
+    "polling/checks/loaded_cluster.py::_read_objects": _STORED,
     "readmodels/actions.py::with_ends": _ACTION,
     "pages/capacity/queries.py::_gang_names": "The poller has noted which pods are on a node; the rows are the viewer's.",
     "pages/gang/events.py::recent_events": "The rows are those of the gang's namespace already.",

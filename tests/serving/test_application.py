@@ -83,6 +83,7 @@ def serve(wsgi: Wsgi, request: Message, client: Client) -> Client:
         pools={},
         headers={"Cache-Control": "no-store"},
         on_first_request=lambda: None,
+        largest_bodies={"/check/": 2 * LARGEST_BODY},
     )
     asyncio.run(application(request, client.receive, client.send))
     return client
@@ -108,8 +109,8 @@ def test_an_endless_body_is_refused_and_takes_no_thread(
         calls.append(environ)
         return echo(environ, start_response)
 
-    async def hurried(headers: Any, receive: Any) -> bytes:
-        return await read_body(headers, receive, seconds=0.01)
+    async def hurried(headers: Any, receive: Any, *, largest: int) -> bytes:
+        return await read_body(headers, receive, largest=largest, seconds=0.01)
 
     monkeypatch.setattr("gangboard.serving.application.read_body", hurried)
     client = serve(counting, scope("/sign-in/", header), Client(body_message(b"name", more=True)))
@@ -125,6 +126,15 @@ def test_a_body_announced_as_too_large_is_not_read() -> None:
     assert client.status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE
     assert client.body == b"A request may have 64 KiB at most.\n"
     assert client.asked == 0
+
+
+def test_some_paths_take_larger_bodies() -> None:
+    announced = (b"content-length", str(2 * LARGEST_BODY).encode())
+    client = serve(echo, scope("/check/", announced, method="POST"), Client(body_message(b"x")))
+    assert client.status == HTTPStatus.OK
+    announced = (b"content-length", str(2 * LARGEST_BODY + 1).encode())
+    client = serve(echo, scope("/check/", announced), Client(body_message(b"x")))
+    assert client.body == b"A request may have 128 KiB at most.\n"
 
 
 def test_a_body_of_unknown_length_is_read_up_to_the_limit() -> None:

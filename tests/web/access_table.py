@@ -46,6 +46,8 @@ PAGES = {
     "board/views/": {"post": "anyone"},
     "board/views/<str:view_id>/remove/": {"post": "anyone"},
     "capacity/": {"get": "anyone"},
+    "check/": {"get": "anyone", "post": "anyone"},
+    "check/<str:check_id>/": {"get": "nobody"},
     "clusters/": {"get": "anyone"},
     "clusters/<str:name>/": {"get": "part"},
     "clusters/<str:name>/credentials/": {"post": "admin"},
@@ -120,6 +122,9 @@ API = {
     "api/v1/actions/<str:action_id>/": {"get": "place"},
     "api/v1/audit/": {"get": "anyone"},
     "api/v1/capacity/": {"get": "anyone"},
+    "api/v1/checks": {"post": "anyone"},
+    "api/v1/checks/": {"post": "anyone"},
+    "api/v1/checks/<str:check_id>/": {"get": "nobody"},
     "api/v1/clusters/": {"get": "anyone", "post": "manage session"},
     "api/v1/clusters/<str:name>/": {
         "get": "part",

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parent.parent.parent
 NAME, PASSWORD = "olga", "correct horse battery staple"
 BATCH = "b" * 32
+CHECK = "c" * 32
 TRIALS = {"answered": "1" * 32, "failed": "2" * 32, "refused": "3" * 32, "actor": "4" * 32}
 """Results of trials of clusters, by what came of them."""
 START_SECONDS = 60.0
@@ -215,6 +216,7 @@ def fill() -> None:
     user.set_password(PASSWORD)
     user.save()
     fill_trials(user.pk, later)
+    fill_check(user.pk, later)
     fill_people(now)
     fill_messages(user, now)
 
@@ -273,6 +275,70 @@ def fill_messages(user: User, now: datetime) -> None:
             next_at=now,
             created_at=now,
             finished_at=None if state == "failed" else now,
+        )
+
+
+def fill_check(user_id: int, later: datetime) -> None:
+    """Write a check of one person: two gangs, each with a forecast in two clusters."""
+    import zlib
+    from dataclasses import replace
+
+    from gangboard.domain.check import CheckedGang, CheckVerdict, ClusterCheck
+    from gangboard.domain.forecast import ManifestFault
+    from gangboard.domain.objects import ObjectRef
+    from gangboard.store.models import CheckRun, Cluster, Gang
+    from gangboard.store.objects import pack
+    from gangboard.store.secrets import seal_bytes
+
+    stored = Gang.objects.get(name="llama-sft")
+    columns = {
+        field.attname: getattr(stored, field.attname) for field in Gang._meta.concrete_fields
+    }
+    gang = CheckedGang(
+        1,
+        "batch",
+        "Job",
+        "research",
+        "llama-next",
+        CheckVerdict.WOULD_WAIT,
+        stored.code,
+        row=columns,
+    )
+    behind = ObjectRef("jobset.x-k8s.io", "JobSet", "research", "llama", "uid-llama")
+    note = "Job llama-next exists in this cluster. The check assumes that it is deleted first."
+    waiting = replace(gang, behind=(behind,), notes=(note,))
+    running = replace(
+        gang,
+        verdict=CheckVerdict.WOULD_RUN,
+        code="running",
+        message="All 8 pods fit on 2 nodes now.",
+        row=None,
+    )
+    fault = ManifestFault("spec.parallelism", "It is -1, and 0 is the smallest number.")
+    faulty = replace(
+        gang,
+        number=2,
+        name="flan",
+        verdict=CheckVerdict.WOULD_BLOCK,
+        code="manifest-refused",
+        message=f"{fault.field}: {fault.sentence}",
+        row=None,
+        faults=(fault,),
+    )
+    answers = {"eu-train": (waiting, faulty), "gpu-east": (running, faulty)}
+    for name, gangs in answers.items():
+        cluster = Cluster.objects.get(name=name)
+        notes = ("ConfigMap files is of no kind that makes gangs, so the check ignores it.",)
+        answer = ClusterCheck(cluster.pk, name, gangs, notes=notes)
+        CheckRun.objects.create(
+            id=f"{cluster.pk:032}",
+            check_id=CHECK,
+            user_id=user_id,
+            cluster=cluster,
+            state="answered",
+            answer=seal_bytes(zlib.compress(pack(answer))),
+            created_at=later,
+            expires_at=later,
         )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.web.site import BATCH, TRIALS, Site
+from tests.web.site import BATCH, CHECK, TRIALS, Site
 
 MISSING = "/no-such-page/"
 
@@ -21,6 +21,8 @@ def addresses(site: Site) -> dict[str, str]:
         "usage": "/usage/",
         "usage by week": "/usage/?by=week&then=reason",
         "evictions": "/evictions/",
+        "check": "/check/",
+        "result of a check": f"/check/{CHECK}/",
         "clusters": "/clusters/",
         "cluster": "/clusters/eu-train/",
         "gang with a past": f"/gangs/{site.gang_id('has-a-past')}/",

@@ -237,6 +237,7 @@ def _tenant(text: str, cluster: Cluster, now: datetime) -> Tenant:
         "<str:view_id>": view,
         "<int:role_id>": "1",
         "<str:trial_id>": "0" * 32,
+        "<str:check_id>": "0" * 32,
         "<str:ending>": "csv",
         "<path:rest>": "nowhere",
         "<str:resource>": "gangs",

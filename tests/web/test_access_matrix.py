@@ -150,6 +150,7 @@ def world(db: None) -> World:
         "<str:resource>": "gangs",
         "<str:view_id>": "1",
         "<str:trial_id>": "0" * 32,
+        "<str:check_id>": "0" * 32,
         "<str:channel_id>": str(
             Channel.objects.create(name="room", kind="webhook", created_at=now).pk
         ),

@@ -17,6 +17,8 @@ PAGES = (
     "add a cluster",
     "manage a cluster",
     "trial answered",
+    "check",
+    "result of a check",
     "people",
     "person",
     "roles of groups",

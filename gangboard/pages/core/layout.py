@@ -35,6 +35,7 @@ NAVIGATION = (
     ("reasons", "Reasons"),
     ("queues", "Queues"),
     ("capacity", "Capacity"),
+    ("check", "Check"),
     ("groups", "Groups"),
     ("clusters", "Clusters"),
     ("actions", "Actions"),

@@ -10,6 +10,7 @@ from gangboard.store.models.actions import (
     LeverRecord,
     Switch,
 )
+from gangboard.store.models.checks import CheckRun
 from gangboard.store.models.cluster_trials import ClusterTrial
 from gangboard.store.models.clusters import Cluster, Heartbeat, Lease, Outage, ResourceState
 from gangboard.store.models.gangs import Gang, GangSearch
@@ -44,6 +45,7 @@ __all__ = [
     "AuditHead",
     "BoardColumns",
     "Channel",
+    "CheckRun",
     "Chore",
     "Cluster",
     "ClusterCapacity",

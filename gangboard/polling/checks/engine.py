@@ -1,0 +1,513 @@
+"""The check of manifests in one cluster, from documents to a forecast for each gang."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any
+
+from gangboard.decode.manifests import Document
+from gangboard.diagnosis.engine import assess
+from gangboard.domain.advice import AdvisedStep
+from gangboard.domain.api_resource import WatchState
+from gangboard.domain.autoscaling import ProvisioningRequest
+from gangboard.domain.check import (
+    NOT_OBSERVED,
+    NOT_SERVED,
+    REFUSED,
+    UNKNOWN_KIND,
+    CheckedGang,
+    CheckVerdict,
+    ClusterCheck,
+)
+from gangboard.domain.cluster_reach import silence_sentence
+from gangboard.domain.forecast import CreationContext, Forecast, ManifestFault
+from gangboard.domain.group import Group
+from gangboard.domain.health import Health
+from gangboard.domain.owner import Blueprint, Owner
+from gangboard.domain.pod import STOCK_SCHEDULER, Pod
+from gangboard.domain.pod_claims import ResourceClaim, VolumeClaim
+from gangboard.domain.quota import Queue, QueueLevel
+from gangboard.domain.text import all_of, count, names, sentence_case
+from gangboard.domain.verdict import Verdict
+from gangboard.facts.cluster_view import ClusterView
+from gangboard.facts.gang import Gang
+from gangboard.plugins import registry
+from gangboard.polling.checks.expansion import (
+    UID_PREFIX,
+    Expander,
+    ExpansionError,
+    NewObject,
+)
+from gangboard.polling.checks.loaded_cluster import LoadedCluster, loaded_cluster
+from gangboard.polling.checks.queue_admission import (
+    apply_admission,
+    forecast_admission,
+    gate_pods,
+    with_owner,
+    with_suspend,
+)
+from gangboard.polling.checks.scheduling import place_all
+from gangboard.polling.gang_inputs import GangReader, read_cluster_view
+from gangboard.polling.gang_rows import gang_row
+from gangboard.polling.visibility import kubernetes_minor, why_capacity_unknown
+from gangboard.store.models import Cluster
+from gangboard.store.observations import SILENT_AFTER
+from gangboard.store.verdict_spans import request_digest
+
+_UNPREDICTED = frozenset({"unschedulable", "scheduler-error"})
+"""Codes of waiting pods for which the arithmetic has no answer: they quote a scheduler that has not run."""
+
+_DEPENDENCY = "dependency-waiting"
+
+
+def check_cluster(
+    cluster: Cluster,
+    documents: Sequence[Document],
+    now: datetime,
+    *,
+    hidden: Sequence[Document] = (),
+) -> ClusterCheck:
+    """Return the forecasts about the gangs of a text in one cluster. Nothing is stored or sent.
+
+    Gangs are judged in the order of their documents, each after the ones before it. `hidden` are documents in
+    namespaces that the person may not see. They are not checked.
+    """
+    why = _why_unobserved(cluster, now)
+    if why:
+        return ClusterCheck(cluster.pk, cluster.name, why_unknown=why)
+    unseen = tuple(_hidden_gang(document) for document in hidden)
+    if hidden and not documents:
+        return ClusterCheck(cluster.pk, cluster.name, unseen)
+    with loaded_cluster(cluster, now) as loaded:
+        result = _Check(loaded, now).run(documents)
+    return replace(result, gangs=(*result.gangs, *unseen))
+
+
+def _hidden_gang(document: Document) -> CheckedGang:
+    namespace = document.namespace
+    message = f"You may not see namespace {namespace} of this cluster."
+    return _unjudged(document, CheckVerdict.UNKNOWN, NOT_OBSERVED, message)
+
+
+def _why_unobserved(cluster: Cluster, now: datetime) -> str:
+    """Return why the state of a cluster is unknown, as a sentence, or an empty text."""
+    if cluster.contact_at is None or now - cluster.contact_at > SILENT_AFTER:
+        return silence_sentence(cluster.name, cluster.contact_at, cluster.problem)
+    if cluster.listed_at is None:
+        return f"Cluster {cluster.name} has not been read completely yet."
+    return ""
+
+
+@dataclass(slots=True)
+class _Candidate:
+    """An object of the text that can be a gang, or a part of one."""
+
+    document: Document
+    made: NewObject | None = None
+    error: str = ""
+    forecast: Forecast | None = None
+    faults: tuple[ManifestFault, ...] = ()
+    notes: list[str] = field(default_factory=list)
+    not_served: tuple[str, ...] = ()
+    """Kinds that the cluster does not serve."""
+
+
+class _Check:
+    """One check of one cluster."""
+
+    def __init__(self, loaded: LoadedCluster, now: datetime) -> None:
+        self._loaded, self._now = loaded, now
+        cache = loaded.cache
+        self._kubernetes = kubernetes_minor(loaded.cluster.server_version)
+        self._context = CreationContext(
+            kubernetes=self._kubernetes,
+            api_versions={
+                key: watched.version
+                for key, watched in cache.watched.items()
+                if watched.version and watched.state != WatchState.NOT_SERVED
+            },
+            blueprints=cache.blueprints.all(),
+        )
+        self._expander = Expander(self._context, now)
+        self._reader = GangReader(cache)
+        self._notes: list[str] = []
+
+    def run(self, documents: Sequence[Document]) -> ClusterCheck:
+        """Return the forecasts."""
+        gangs, shared = self._sorted(documents)
+        for document in shared:
+            self._add_shared(document)
+        results: list[CheckedGang] = []
+        bare = [document for document in gangs if not self._is_owner(document)]
+        together = [self._prepare(document) for document in bare]
+        for candidate in together:
+            self._add(candidate)
+        judged: set[str] = set()
+        by_document = {id(candidate.document): candidate for candidate in together}
+        for document in gangs:
+            known = by_document.get(id(document))
+            candidate = known or self._prepare(document)
+            if known is None:
+                self._add(candidate)
+            results += self._judge(candidate, judged)
+        cluster = self._loaded.cluster
+        return ClusterCheck(
+            cluster.pk,
+            cluster.name,
+            tuple(results),
+            "" if results else "No object of the text is of a kind that makes a gang.",
+            tuple(dict.fromkeys(self._notes)),
+        )
+
+    # Documents
+
+    def _sorted(self, documents: Sequence[Document]) -> tuple[list[Document], list[Document]]:
+        """Return the documents that can be gangs, and those that gangs use: queues, blueprints, claims."""
+        gangs: list[Document] = []
+        shared: list[Document] = []
+        ignored: list[str] = []
+        for document in documents:
+            resource = self._expander.resource_of(document.group, document.kind)
+            if resource is None:
+                ignored.append(document.title)
+            elif _has_controller(document):
+                self._notes.append(
+                    f"{document.title} names a controller, which creates it, so it is not checked"
+                    " by itself."
+                )
+            elif resource.model in (Owner, Pod, Group):
+                gangs.append(document)
+            else:
+                shared.append(document)
+        if ignored:
+            listed = names(ignored)
+            verb = "is" if len(ignored) == 1 else "are"
+            self._notes.append(
+                f"{listed} {verb} of no kind that makes gangs, so the check ignores it."
+            )
+        return gangs, shared
+
+    def _is_owner(self, document: Document) -> bool:
+        resource = self._expander.resource_of(document.group, document.kind)
+        return resource is not None and resource.model is Owner
+
+    def _add_shared(self, document: Document) -> None:
+        try:
+            made = self._expander.expand(document.manifest)
+        except ExpansionError as error:
+            self._notes.append(str(error))
+            return
+        model = _in_its_scope(made, document)
+        self._loaded.add(made.resource, model)
+        if isinstance(model, Blueprint):
+            self._context = replace(self._context, blueprints=(*self._context.blueprints, model))
+            self._expander.context = self._context
+
+    # Preparation of one object
+
+    def _prepare(self, document: Document) -> _Candidate:
+        """Return the object with everything that is created with it, admitted or held back by its queue."""
+        candidate = _Candidate(document)
+        kind = registry.owner_kind(document.group, document.kind)
+        try:
+            made = self._expander.expand(document.manifest)
+            if kind is not None:
+                candidate.faults = tuple(kind.faults(made.manifest, self._context))
+            candidate.not_served = self._not_served(made)
+            self._replace_existing(made, candidate)
+            if kind is not None and kind.makes_gangs and made.children:
+                made = self._expander.expand(made.children[0].manifest)
+            # An admission system resumes what it admits, so its decision is about the resumed owner.
+            resumed = self._resumed(made)
+            forecast = forecast_admission(resumed, self._loaded)
+            if forecast is not None:
+                made = self._admitted(resumed, forecast)
+                candidate.forecast = with_owner(forecast, made)
+        except ExpansionError as error:
+            candidate.error = str(error)
+            return candidate
+        candidate.made = made
+        return candidate
+
+    def _resumed(self, made: NewObject) -> NewObject:
+        is_owner = isinstance(made.model, Owner)
+        return with_suspend(made, self._expander, suspended=False) if is_owner else made
+
+    def _admitted(self, made: NewObject, forecast: Forecast) -> NewObject:
+        if forecast.unknown:
+            return made
+        if forecast.entry.admitted:
+            apply_admission(made, forecast, self._expander)
+            return made
+        if isinstance(made.model, Owner):
+            return with_suspend(made, self._expander, suspended=True)
+        gate_pods(made, f"{forecast.entry.meta.ref.group}/admission", self._expander)
+        return made
+
+    def _not_served(self, made: NewObject) -> tuple[str, ...]:
+        """Return the kinds that the cluster does not serve, of the object and of everything created with it."""
+        watched = self._loaded.cache.watched
+        missing = {
+            item.resource.kind: None
+            for item in made.walk()
+            if watched[item.resource.key].state == WatchState.NOT_SERVED
+        }
+        return tuple(missing)
+
+    def _replace_existing(self, made: NewObject, candidate: _Candidate) -> None:
+        """Remove the gang of an object that exists with this name, as if it were deleted first."""
+        metadata, cache = made.manifest["metadata"], self._loaded.cache
+        place = (metadata["namespace"], metadata["name"])
+        uid = next(
+            (uid for uid, name in cache.names[made.resource.key].items() if name == place), None
+        )
+        if uid is None or uid.startswith(UID_PREFIX):
+            return
+        graph = cache.ownership_graph
+        root = graph.root_of(uid)
+        self._loaded.hide({uid, *(graph.members(root) if root == uid else ())})
+        candidate.notes.append(
+            f"{made.resource.kind} {metadata['name']} exists in this cluster. The check assumes that"
+            " it is deleted first, with the capacity that it holds."
+        )
+
+    def _add(self, candidate: _Candidate) -> None:
+        if candidate.made is None:
+            return
+        for item in candidate.made.walk():
+            self._loaded.add(item.resource, item.model)
+        forecast = candidate.forecast
+        if forecast is not None and not forecast.unknown:
+            ref = forecast.entry.meta.ref
+            resource = self._expander.resource_of(ref.group, ref.kind)
+            if resource is not None:
+                self._loaded.add(resource, forecast.entry)
+
+    # Forecasts
+
+    def _judge(self, candidate: _Candidate, judged: set[str]) -> Iterator[CheckedGang]:
+        """Yield the forecast about the gang of an object, unless an earlier object has the same gang."""
+        made = candidate.made
+        if made is None:
+            yield self._unjudged(candidate, CheckVerdict.UNKNOWN, NOT_OBSERVED, candidate.error)
+            return
+        root = self._loaded.cache.ownership_graph.root_of(made.uid)
+        if root is not None and root in judged:
+            return
+        if candidate.not_served:
+            kinds = names(candidate.not_served)
+            verb = "is" if len(candidate.not_served) == 1 else "are"
+            message = f"{kinds} {verb} not served by cluster {self._loaded.cluster.name}."
+            yield self._unjudged(candidate, CheckVerdict.WOULD_BLOCK, NOT_SERVED, message)
+            return
+        if root is None:
+            kind = made.resource.kind
+            message = f"{kind} {made.manifest['metadata']['name']} makes no gang: nothing keeps its pods together."
+            yield self._unjudged(candidate, CheckVerdict.UNKNOWN, UNKNOWN_KIND, message)
+            return
+        judged.add(root)
+        yield self._forecast(candidate, root)
+
+    def _forecast(self, candidate: _Candidate, root: str) -> CheckedGang:
+        gang, verdict = self._settled(root)
+        if verdict.finding.code == _DEPENDENCY and not _awaits_completion(gang):
+            gang, verdict = self._with_dependents(candidate, gang, verdict)
+        word, code, message = self._conclusion(candidate, gang, verdict)
+        finding = replace(
+            verdict.finding,
+            code=code,
+            message=message,
+            advice=tuple(step for step in verdict.finding.advice if not _is_about_check(step)),
+        )
+        row = gang_row(
+            self._loaded.cluster.pk,
+            self._loaded.cluster.name,
+            gang,
+            replace(verdict, finding=finding, findings=(finding, *verdict.findings[1:])),
+            None,
+            self._now,
+            watched=False,
+        )
+        ref = gang.owner.meta.ref
+        forecast = candidate.forecast
+        return CheckedGang(
+            number=candidate.document.number,
+            group=ref.group,
+            kind=ref.kind,
+            namespace=ref.namespace,
+            name=ref.name,
+            verdict=word,
+            code=code,
+            message=message,
+            row=row,
+            behind=forecast.behind if forecast is not None else (),
+            faults=candidate.faults,
+            notes=tuple(candidate.notes),
+            shape=request_digest(verdict.requests, verdict.members.desired),
+            nodes=len({pod.node for pod in gang.pods if pod.node}),
+        )
+
+    def _settled(self, root: str) -> tuple[Gang, Verdict]:
+        """Return a gang whose pods have nodes as far as they fit, and the verdict on it."""
+        gang = place_all(lambda: self._read(root), self._put_pod)
+        return gang, assess(gang)
+
+    def _with_dependents(
+        self, candidate: _Candidate, gang: Gang, verdict: Verdict
+    ) -> tuple[Gang, Verdict]:
+        """Return the gang once the parts run that others wait for, if everything fits together then.
+
+        Otherwise return the gang as it is.
+        """
+        made = candidate.made
+        if made is None or not all(pod.is_placed for pod in gang.pods):
+            return gang, verdict
+        try:
+            whole = self._expander.expand(made.manifest, dependencies_met=True)
+            if candidate.forecast is not None:
+                apply_admission(whole, candidate.forecast, self._expander)
+        except ExpansionError:
+            return gang, verdict
+        self._loaded.withdraw([item.uid for item in made.walk()])
+        self._add(replace(candidate, made=whole, forecast=_moved(candidate.forecast, whole)))
+        whole_gang, later = self._settled(whole.uid)
+        is_whole = later.finding.health is Health.RUNNING
+        return (whole_gang, later) if is_whole else (gang, verdict)
+
+    def _conclusion(
+        self, candidate: _Candidate, gang: Gang, verdict: Verdict
+    ) -> tuple[CheckVerdict, str, str]:
+        """Return the forecast with its code and sentence."""
+        finding = verdict.finding
+        if candidate.faults:
+            fault = candidate.faults[0]
+            return CheckVerdict.WOULD_BLOCK, REFUSED, f"{fault.field}: {fault.sentence}"
+        if candidate.forecast is not None and candidate.forecast.unknown:
+            return CheckVerdict.UNKNOWN, NOT_OBSERVED, candidate.forecast.unknown
+        other = _other_schedulers(gang)
+        if other:
+            message = f"Scheduler {names(other)} places pods by rules of its own, which no check computes."
+            return CheckVerdict.UNKNOWN, NOT_OBSERVED, message
+        word = forecast_of(verdict)
+        if finding.code in _UNPREDICTED:
+            return word, NOT_OBSERVED, _uncovered_sentence(verdict)
+        if word is CheckVerdict.WOULD_RUN and finding.health is Health.RUNNING:
+            return word, finding.code, _running_sentence(gang)
+        return word, finding.code, finding.message
+
+    def _unjudged(
+        self, candidate: _Candidate, word: CheckVerdict, code: str, message: str
+    ) -> CheckedGang:
+        gang = _unjudged(candidate.document, word, code, message)
+        return replace(gang, faults=candidate.faults, notes=tuple(candidate.notes))
+
+    # Gangs
+
+    def _read(self, root: str) -> Gang:
+        gangs = [gang for gang, _ in self._reader.read([root], {}, self._view(), self._now)]
+        return gangs[0]
+
+    def _view(self) -> ClusterView:
+        cache = self._loaded.cache
+        why = why_capacity_unknown(cache.watched, self._now)
+        autoscaling, _ = cache.autoscaling.observe(self._now)
+        view = read_cluster_view(cache, cache.node_usage.capacity(why), autoscaling, self._now)
+        return replace(view, kubernetes=self._kubernetes)
+
+    def _put_pod(self, pod: Pod) -> None:
+        self._loaded.add(registry.pods(), pod)
+
+
+def _unjudged(document: Document, word: CheckVerdict, code: str, message: str) -> CheckedGang:
+    """Return the forecast about an object that no rule has judged."""
+    return CheckedGang(
+        number=document.number,
+        group=document.group,
+        kind=document.kind,
+        namespace=document.namespace,
+        name=document.name,
+        verdict=word,
+        code=code,
+        message=message,
+    )
+
+
+def forecast_of(verdict: Verdict) -> CheckVerdict:
+    """Return the forecast that corresponds to the verdict on a gang whose pods were placed as far as they fit."""
+    finding, members = verdict.finding, verdict.members
+    if finding.health is Health.UNKNOWN or finding.code in _UNPREDICTED:
+        return CheckVerdict.UNKNOWN
+    if finding.health in (Health.RUNNING, Health.SUCCEEDED):
+        return CheckVerdict.WOULD_RUN
+    if finding.health in (Health.DEGRADED, Health.STARTING):
+        needed = members.desired if members.quorum is None else members.quorum
+        is_placed = 0 < needed <= members.scheduled
+        return CheckVerdict.WOULD_RUN if is_placed else CheckVerdict.WOULD_WAIT
+    return CheckVerdict.WOULD_WAIT if finding.health is Health.WAITING else CheckVerdict.WOULD_BLOCK
+
+
+def _moved(forecast: Forecast | None, made: NewObject) -> Forecast | None:
+    return None if forecast is None else with_owner(forecast, made)
+
+
+def _awaits_completion(gang: Gang) -> bool:
+    """Return whether a part of the gang waits for the end of another part."""
+    return any(
+        dependency.status not in ("", "Ready")
+        for role in gang.owner.roles
+        for dependency in role.depends_on
+    )
+
+
+def _running_sentence(gang: Gang) -> str:
+    pods = len(gang.pods)
+    nodes = len({pod.node for pod in gang.pods if pod.node})
+    fits = "fits" if pods == 1 else "fit"
+    return f"{sentence_case(all_of(pods, 'pod'))} {fits} on {count(nodes, 'node')} now."
+
+
+def _uncovered_sentence(verdict: Verdict) -> str:
+    """Return why the arithmetic has no answer about the waiting pods."""
+    causes = dict.fromkeys(
+        cause for row in verdict.fit for cause in (row.why, *row.unsupported) if cause
+    )
+    why = f": {names(causes)}" if causes else ""
+    return f"gangboard cannot tell whether the pods fit{why}."
+
+
+def _other_schedulers(gang: Gang) -> tuple[str, ...]:
+    """Return the schedulers of waiting pods that the arithmetic does not know."""
+    schedulers = (
+        pod.scheduler_name
+        for pod in gang.pods
+        if not pod.is_placed and pod.scheduler_name not in ("", STOCK_SCHEDULER)
+    )
+    return tuple(dict.fromkeys(schedulers))
+
+
+def _in_its_scope(made: NewObject, document: Document) -> Any:
+    """Return an object that gangs use, without a namespace if its kind is cluster-scoped."""
+    model = made.model
+    is_namespaced = isinstance(model, (VolumeClaim, ResourceClaim, ProvisioningRequest)) or (
+        isinstance(model, Queue) and model.level is QueueLevel.ALIAS
+    )
+    if is_namespaced or document.metadata.get("namespace"):
+        return model
+    if isinstance(model, Blueprint) and not made.resource.kind.startswith("Cluster"):
+        return model
+    return replace(model, meta=replace(model.meta, ref=replace(model.meta.ref, namespace="")))
+
+
+def _is_about_check(step: AdvisedStep) -> bool:
+    """Return whether a step is about an object that does not exist."""
+    return any(ref.uid.startswith(UID_PREFIX) for ref in step.objects)
+
+
+def _has_controller(document: Document) -> bool:
+    references = document.metadata.get("ownerReferences")
+    return isinstance(references, list) and any(
+        isinstance(reference, dict) and reference.get("controller") is True
+        for reference in references
+    )

@@ -1,0 +1,1 @@
+"""Forecasts of manifests against a real control plane."""
