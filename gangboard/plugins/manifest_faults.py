@@ -21,8 +21,8 @@ LABEL_LENGTH, SUBDOMAIN_LENGTH = 63, 253
 INT32_MAX = 2**31 - 1
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 _LABEL_1035 = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
-_OVERCOMMITTED = re.compile(r"(.*\.)?kubernetes\.io/.*")
-"""Resources of Kubernetes with a prefix, whose limit may be above the request."""
+_OF_KUBERNETES = "kubernetes.io"
+"""Domain of resources with a prefix whose limit may be above the request."""
 
 
 def dns_label_fault(
@@ -141,5 +141,6 @@ def _resource_faults(resources: Manifest, field: str) -> Iterator[ManifestFault]
 
 def _is_extended(resource: str) -> bool:
     """Return whether nodes cannot overcommit a resource (IsOvercommitAllowed in pkg/apis/core/helper)."""
-    in_units = "/" in resource and not _OVERCOMMITTED.fullmatch(resource)
+    domain, slash, _ = resource.partition("/")
+    in_units = bool(slash) and not f".{domain}".endswith(f".{_OF_KUBERNETES}")
     return in_units or resource.startswith("hugepages-")
