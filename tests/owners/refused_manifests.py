@@ -157,6 +157,23 @@ _UNNUMBERED: Json = {
 """A ReplicatedJob whose pods have random names only."""
 
 JOBSETS = (
+    Case(
+        "Jobs whose accelerators have no limit",
+        jobset(
+            {
+                "name": "w",
+                "template": {"spec": {"template": template(requests={"nvidia.com/gpu": "1"})}},
+            }
+        ),
+        f"{_WORKERS}.template.spec.template.spec.containers[0].resources.requests[nvidia.com/gpu]",
+        by_controller=True,
+    ),
+    Case(
+        "Jobs whose pods always restart",
+        jobset({"name": "w", "template": {"spec": {"template": template("Always")}}}),
+        f"{_WORKERS}.template.spec.template.spec.restartPolicy",
+        by_controller=True,
+    ),
     Case("jobset", jobset(role("driver"), role("workers", 2, 2))),
     Case("Job name of 63", jobset(_UNNUMBERED, name="a" * 59)),
     Case("Job name of 64", jobset(_UNNUMBERED, name="a" * 60), f"{_WORKERS}.name"),

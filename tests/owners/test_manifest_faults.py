@@ -6,7 +6,9 @@ import pytest
 
 from gangboard.plugins import registry
 from tests.owners.expansion import context
-from tests.owners.refused_manifests import CASES, Case
+from tests.owners.refused_manifests import CASES, Case, gang
+
+GIVEN = context("podgroups.scheduling.k8s.io/v1beta1")
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
@@ -14,5 +16,14 @@ def test_the_field_of_a_fault(case: Case) -> None:
     group = case.manifest["apiVersion"].rpartition("/")[0]
     kind = registry.owner_kind(group, case.manifest["kind"])
     assert kind is not None
-    fields = {fault.field for fault in kind.faults(case.manifest, context())}
+    fields = {fault.field for fault in kind.faults(case.manifest, GIVEN)}
     assert fields == ({case.field} if case.field else set())
+
+
+@pytest.mark.parametrize("served", [(), ("podgroups.scheduling.k8s.io/v1alpha2",)])
+def test_a_gang_that_the_api_server_does_not_read_is_no_fault(served: tuple[str, ...]) -> None:
+    kind = registry.owner_kind("batch", "Job")
+    assert kind is not None
+    manifest = gang({"gang": {"minCount": 3}})
+    assert list(kind.faults(manifest, context(*served))) == []
+    assert list(kind.faults(manifest, GIVEN)) != []

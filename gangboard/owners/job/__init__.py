@@ -157,7 +157,7 @@ class Job(OwnerKind):
 
     def faults(self, manifest: Manifest, context: CreationContext) -> Iterable[ManifestFault]:
         """Return what the API server refuses."""
-        return creation.faults(manifest)
+        return creation.faults(manifest, context)
 
 
 def _desired(spec: WireJobSpec, status: _WireJobStatus) -> int:

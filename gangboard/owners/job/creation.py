@@ -33,6 +33,8 @@ from gangboard.plugins.manifest_faults import (
 )
 
 INDEXED = "Indexed"
+_SHAPED_BY_JOB = "v1alpha2"
+"""The version of 1.36, in which the shape of a Job decides about its group."""
 _INDEX = "batch.kubernetes.io/job-completion-index"
 _MAX_INDEXED_PARALLELISM = 100_000
 """Limit of the API server for an Indexed Job (maxParallelismForIndexedJob)."""
@@ -59,15 +61,16 @@ def children(
         yield from _pods(manifest, name)
 
 
-def faults(manifest: Manifest) -> Iterator[ManifestFault]:
-    """Yield what the API server refuses in a Job."""
+def faults(manifest: Manifest, context: CreationContext) -> Iterator[ManifestFault]:
+    """Yield what the API server refuses in a Job. It drops `spec.scheduling` unread if it serves no groups for it."""
     spec, name = section(manifest, "spec"), name_of(manifest)
     yield from _name_faults(name, spec)
     for field in _NON_NEGATIVE:
         yield from negative_fault(spec, field, f"spec.{field}")
     if text(spec, "completionMode") == INDEXED:
         yield from _indexed_faults(spec)
-    yield from _gang_faults(spec)
+    if group_version(context) not in ("", _SHAPED_BY_JOB):
+        yield from _gang_faults(spec)
     yield from pod_template_faults(
         section(spec, "template"), "spec.template", restart_policies=("Never", "OnFailure")
     )
@@ -111,7 +114,7 @@ def _group_spec(manifest: Manifest, context: CreationContext) -> Manifest | None
     parallelism = size(spec, "parallelism")
     priority = text(pod, "priorityClassName")
     priority_class = {"priorityClassName": priority} if priority else {}
-    if version == "v1alpha2":
+    if version == _SHAPED_BY_JOB:
         is_gang = (
             text(spec, "completionMode") == INDEXED
             and parallelism > 1

@@ -25,6 +25,7 @@ from gangboard.plugins.manifest_faults import (
     INT32_MAX,
     LABEL_LENGTH,
     dns_label_fault,
+    pod_template_faults,
     subdomain_fault,
     unknown_name_fault,
 )
@@ -69,6 +70,12 @@ def _role_faults(manifest: Manifest, index: int, role: ReplicatedJob) -> Iterato
             )
     yield from dns_label_fault(
         f"{place}.groupName", role.group, "The group name", starts_with_letter=True
+    )
+    # The JobSet is accepted with these, and the API server refuses its Jobs.
+    yield from pod_template_faults(
+        section(role.spec, "template"),
+        f"{place}.template.spec.template",
+        restart_policies=("", "Never", "OnFailure"),
     )
     pods = role.replicas * size(role.spec, "parallelism")
     if pods > INT32_MAX:
