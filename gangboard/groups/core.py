@@ -11,10 +11,13 @@ from dataclasses import replace
 
 from gangboard.decode.scheduling_policy import WireUnion, present_members, read_scheduling_policy
 from gangboard.decode.wire import Int32, Wire, WireCondition, WireMeta, read_conditions, read_meta
+from gangboard.domain.forecast import CreationContext, Manifest, ManifestFault
 from gangboard.domain.group import Group, GroupClaim, GroupTemplate, Policy
 from gangboard.domain.objects import Condition, find_condition
 from gangboard.domain.traits import KindTraits
+from gangboard.plugins.child_manifests import name_of, section
 from gangboard.plugins.grouping_api import GroupingAPI, GroupingNotes, group_resource
+from gangboard.plugins.manifest_faults import scheduling_policy_faults, subdomain_fault
 
 _GROUP = "scheduling.k8s.io"
 _PLACED = (
@@ -284,3 +287,9 @@ class Kubernetes(GroupingAPI):
         ),
         tested="the schedulers of 1.35, 1.36 and 1.37",
     )
+
+    def faults(self, manifest: Manifest, context: CreationContext) -> Iterator[ManifestFault]:
+        """Yield faults of the name and the policy of a group."""
+        yield from subdomain_fault("metadata.name", name_of(manifest), "Its name")
+        policy = section(manifest, "spec", "schedulingPolicy")
+        yield from scheduling_policy_faults(policy, "spec.schedulingPolicy")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -11,6 +11,7 @@ import msgspec
 
 from gangboard.decode.key_fields import key_fields
 from gangboard.domain.api_resource import Resource
+from gangboard.domain.forecast import CreationContext, Manifest, ManifestFault
 from gangboard.domain.group import Group, GroupMark, QueueMark
 from gangboard.domain.traits import KindTraits
 from gangboard.plugins.rule import GangRule, UnitRule
@@ -93,6 +94,10 @@ class GroupingAPI:
     """Gang rules: why its scheduler ended pods that it never placed."""
     event_reasons: frozenset[str] = frozenset()
     """Reasons of events that these rules read, or that are about its groups."""
+
+    def faults(self, manifest: Manifest, context: CreationContext) -> Iterable[ManifestFault]:
+        """Return why the API server would refuse a group that does not exist yet."""
+        return ()
 
     @cached_property
     def marks(self) -> tuple[GroupMark, ...]:

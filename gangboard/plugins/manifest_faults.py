@@ -14,7 +14,7 @@ from itertools import chain
 from gangboard.decode.quantities import parse_amount
 from gangboard.domain.forecast import Manifest, ManifestFault
 from gangboard.domain.text import names
-from gangboard.plugins.child_manifests import items, number, section, text
+from gangboard.plugins.child_manifests import items, name_of, number, section, text
 
 LABEL_LENGTH, SUBDOMAIN_LENGTH = 63, 253
 """Longest DNS label or label value, and longest name of an object, in characters."""
@@ -104,6 +104,27 @@ def pod_template_faults(
             f"{field}.spec.restartPolicy",
             f"restartPolicy is {policy or 'not set, which means Always'}, and it must be {wanted}.",
         )
+
+
+def pod_faults(manifest: Manifest) -> Iterator[ManifestFault]:
+    """Yield what the API server refuses in a pod that a person creates."""
+    if name_of(manifest):
+        yield from subdomain_fault("metadata.name", name_of(manifest), "Its name")
+    for fault in pod_template_faults(manifest, "pod"):
+        yield ManifestFault(fault.field.removeprefix("pod."), fault.sentence)
+
+
+def scheduling_policy_faults(policy: Manifest, field: str) -> Iterator[ManifestFault]:
+    """Yield faults of a scheduling policy of a core group at a field (the declarative rules of 1.37)."""
+    members = sorted(str(key) for key, value in policy.items() if value is not None)
+    if len(members) > 1:
+        yield ManifestFault(field, f"It has {' and '.join(members)}, and one policy is allowed.")
+    for name in ("minCount", "minGroupCount"):
+        minimum = number(policy, "gang", name)
+        if minimum is not None and minimum < 1:
+            yield ManifestFault(
+                f"{field}.gang.{name}", f"{name} is {minimum}, and it must be 1 or more."
+            )
 
 
 def _resource_faults(resources: Manifest, field: str) -> Iterator[ManifestFault]:

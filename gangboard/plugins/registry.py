@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import cache
 from importlib import import_module
 
 from gangboard.decode.pods import pod_resource
+from gangboard.decode.wire import api_group
 from gangboard.domain.api_resource import Resource
+from gangboard.domain.forecast import CreationContext, Manifest, ManifestFault
 from gangboard.domain.group import GroupMark
 from gangboard.domain.hold import HOLD_LEVER
 from gangboard.domain.pod import Pod
 from gangboard.domain.traits import NO_QUEUE_TRAITS, NO_TRAITS, KindTraits, QueueTraits
+from gangboard.plugins.child_manifests import text
 from gangboard.plugins.discovery import RegistryError, find_members, sorted_by_key
 from gangboard.plugins.grouping_api import GroupingAPI
 from gangboard.plugins.lever import Lever
+from gangboard.plugins.manifest_faults import pod_faults
 from gangboard.plugins.owner_kind import OwnerKind
 from gangboard.plugins.queue_system import QueueSystem
 
@@ -139,6 +143,20 @@ def read_on_demand() -> frozenset[str]:
 def blueprints() -> tuple[Resource, ...]:
     """Return the resources of the templates that owners name."""
     return tuple(resource for kind in owner_kinds() for resource in kind.blueprints)
+
+
+def faults_of(manifest: Manifest, context: CreationContext) -> Iterable[ManifestFault]:
+    """Return why the API server, a webhook or a controller would refuse a manifest of any kind, pods and groups included."""
+    group, kind = api_group(text(manifest, "apiVersion")), text(manifest, "kind")
+    if not group and kind == "Pod":
+        return pod_faults(manifest)
+    known = owner_kind(group, kind)
+    if known is not None:
+        return known.faults(manifest, context)
+    for api in grouping_apis():
+        if api.group == group and any(resource.kind == kind for resource in api.resources):
+            return api.faults(manifest, context)
+    return ()
 
 
 # Levers

@@ -390,4 +390,40 @@ OTHERS = (
     ),
 )
 
-CASES = (*JOBS, *JOBSETS, *OTHERS)
+# Pods and groups
+
+
+def pod(name: str = "p", **resources: Json) -> Json:
+    """Return a pod."""
+    return {**template(**resources), **obj("v1", "Pod", name, template(**resources)["spec"])}
+
+
+def podgroup(policy: Json, name: str = "g") -> Json:
+    """Return a PodGroup."""
+    return obj("scheduling.k8s.io/v1beta1", "PodGroup", name, {"schedulingPolicy": policy})
+
+
+PARTS = (
+    Case("pod", pod()),
+    Case("pod in capitals", pod("P"), "metadata.name"),
+    Case(
+        "pod with a malformed amount",
+        pod(requests={"memory": "much"}),
+        "spec.containers[0].resources.requests[memory]",
+    ),
+    Case("group", podgroup({"gang": {"minCount": 1}})),
+    Case("basic group", podgroup({"basic": {}})),
+    Case("group in capitals", podgroup({"basic": {}}, "G"), "metadata.name"),
+    Case(
+        "group of nothing",
+        podgroup({"gang": {"minCount": 0}}),
+        "spec.schedulingPolicy.gang.minCount",
+    ),
+    Case(
+        "group with two policies",
+        podgroup({"gang": {"minCount": 2}, "basic": {}}),
+        "spec.schedulingPolicy",
+    ),
+)
+
+CASES = (*JOBS, *JOBSETS, *OTHERS, *PARTS)

@@ -29,6 +29,7 @@ from gangboard.plugins.manifest_faults import (
     dns_label_fault,
     negative_fault,
     pod_template_faults,
+    scheduling_policy_faults,
     subdomain_fault,
 )
 
@@ -160,20 +161,14 @@ def _indexed_faults(spec: Manifest) -> Iterator[ManifestFault]:
 
 def _gang_faults(spec: Manifest) -> Iterator[ManifestFault]:
     """Yield faults of `spec.scheduling` (validateGangMinCount and the declarative rules of 1.37)."""
-    policy = section(spec, "scheduling", "schedulingPolicy")
-    members = sorted(key for key, value in policy.items() if value is not None)
-    field = "spec.scheduling.schedulingPolicy"
-    if len(members) > 1:
-        yield ManifestFault(field, f"It has {' and '.join(members)}, and one policy is allowed.")
+    policy, field = (
+        section(spec, "scheduling", "schedulingPolicy"),
+        "spec.scheduling.schedulingPolicy",
+    )
+    yield from scheduling_policy_faults(policy, field)
     minimum, parallelism = number(policy, "gang", "minCount"), size(spec, "parallelism")
-    if minimum is None:
-        return
-    if minimum > parallelism:
+    if minimum is not None and minimum > parallelism:
         yield ManifestFault(
             f"{field}.gang.minCount",
             f"minCount is {minimum}, and it must not be above parallelism, which is {parallelism}.",
-        )
-    if minimum < 1:
-        yield ManifestFault(
-            f"{field}.gang.minCount", f"minCount is {minimum}, and it must be 1 or more."
         )
