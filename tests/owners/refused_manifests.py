@@ -393,9 +393,9 @@ OTHERS = (
 # Pods and groups
 
 
-def pod(name: str = "p", **resources: Json) -> Json:
+def pod(name: str = "p", requests: Json | None = None) -> Json:
     """Return a pod."""
-    return {**template(**resources), **obj("v1", "Pod", name, template(**resources)["spec"])}
+    return obj("v1", "Pod", name, template(requests=requests or {})["spec"])
 
 
 def podgroup(policy: Json, name: str = "g") -> Json:
