@@ -18,17 +18,17 @@ def build(place: Place, seed: int) -> list[str]:
     flavors = [f"{place.name}-{name}" for name in ("x", "y")[: random.randint(1, 2)]]
     place.make(*(resource_flavor(name) for name in flavors))
     top, low = f"{place.name}-top", f"{place.name}-low"
-    for name, spec in ((top, {}), (low, {"parentName": top})):
+    for name, parent in ((top, {}), (low, {"parentName": top})):
+        cohort_spec: Json = dict(parent)
         if random.random() < 0.5:
-            spec = spec | {"resourceGroups": _groups(random, flavors, is_lent=False)}
-        place.make(
-            {"apiVersion": KUEUE, "kind": "Cohort", "metadata": {"name": name}, "spec": spec}
-        )
+            cohort_spec["resourceGroups"] = _groups(random, flavors, is_lent=False)
+        cohort = {"apiVersion": KUEUE, "kind": "Cohort", "metadata": {"name": name}}
+        place.make({**cohort, "spec": cohort_spec})
     names = [f"q{index}" for index in range(random.randint(1, 3))]
     for name in names:
-        cohort = random.choice((top, low, low, None))
+        above = random.choice((top, low, low, None))
         spec: dict[str, Any] = {
-            "resourceGroups": _groups(random, flavors, is_lent=cohort is not None),
+            "resourceGroups": _groups(random, flavors, is_lent=above is not None),
             "queueingStrategy": random.choice(("BestEffortFIFO", "BestEffortFIFO", "StrictFIFO")),
             "flavorFungibility": {
                 "whenCanBorrow": random.choice(("MayStopSearch", "TryNextFlavor")),
@@ -36,8 +36,8 @@ def build(place: Place, seed: int) -> list[str]:
             },
             "preemption": {"reclaimWithinCohort": random.choice(_PREEMPTION)},
         }
-        if cohort is not None:
-            spec["cohortName"] = cohort
+        if above is not None:
+            spec["cohortName"] = above
         place.make(cluster_queue(f"{place.name}-{name}", {}, spec=spec))
         place.client.create(local_queue(name, place.name, cluster_queue=f"{place.name}-{name}"))
     return names
