@@ -64,8 +64,6 @@ class AdmissionState:
     queues: QueueTree
     entries: Collection[QueueEntry] = ()
     """All entries of the cluster, admitted or waiting."""
-    priorities: Mapping[str, int] = field(default_factory=dict)
-    """Name of a PriorityClass → its value, as far as the pods of the cluster show it."""
 
 
 @dataclass(frozen=True, slots=True)

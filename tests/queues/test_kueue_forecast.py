@@ -280,16 +280,13 @@ def test_the_value_of_a_priority_class_comes_from_workloads_of_that_class() -> N
     assert _code(foresee(mine, state(queue, entries=(waiting, prior, newer)))) == "unknown"
 
 
-def test_pods_show_the_values_of_their_priority_classes() -> None:
-    at = replace(state(), priorities={"batch": 7})
-    assert foresee(owner(priority_class="batch"), at).entry.priority == 7
-    assert _code(foresee(owner(priority_class="other"), at)) == "unknown"
-    system = foresee(owner(priority_class="system-node-critical"), at)
-    assert system.entry.priority == 2_000_001_000
+def test_the_values_of_system_classes_are_known() -> None:
+    system = foresee(owner(priority_class="system-node-critical"), state())
+    assert (_code(system), system.entry.priority) == ("admitted", 2_000_001_000)
+    assert _code(foresee(owner(priority_class="other"), state())) == "unknown"
     # A label of Kueue names another kind of class.
-    assert (
-        _code(foresee(owner(LABELS | {"kueue.x-k8s.io/priority-class": "batch"}), at)) == "unknown"
-    )
+    label = {"kueue.x-k8s.io/priority-class": "system-node-critical"}
+    assert _code(foresee(owner(LABELS | label), state())) == "unknown"
 
 
 @pytest.mark.parametrize(

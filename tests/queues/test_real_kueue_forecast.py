@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from time import sleep
 
 import pytest
 
 from gangboard.domain.queue import QueueEntry
-from tests.controlplane.client import wait
+from gangboard.domain.quota import FlavorAmount
+from tests.controlplane.client import WaitError, wait
 from tests.controlplane.cluster import ControlPlane
-from tests.controlplane.queues import kueue_workload
+from tests.controlplane.queues import KUEUE, kueue_workload
 from tests.decode.reading import model
 from tests.queues.foreseen import ADMITTED, FORESEEN, UNKNOWN, code_of, foresee
 from tests.queues.places import NODES, WORKLOADS, Place, share
+from tests.queues.random_queues import build, runs
+from tests.random_sets import sized
 from tests.situations import brought_about
 
 SECONDS = 20.0
@@ -74,3 +79,79 @@ def _real_code(place: Place) -> str:
     if entry.message is not None:
         return entry.message.code.value
     return ADMITTED if entry.admitted else "queue-evaluating"
+
+
+SEEDS = sized(range(16), range(16, 120))
+MOST_UNKNOWN = 0.4
+"""Share of random forecasts that may be unknown, because a preemption or a strict queue decides."""
+NOT_EVALUATED: tuple[str, tuple[FlavorAmount, ...]] = ("queue-evaluating", ())
+
+
+def test_forecasts_in_random_cohorts_come_true(controlplane_kueue: ControlPlane) -> None:
+    """Cohorts in two levels, limits, one or two flavors, running and waiting gangs."""
+    client = controlplane_kueue.client
+    share(client)
+    places = {seed: Place(client, f"kr-{seed}") for seed in SEEDS}
+    wrong: dict[int, str] = {}
+    unknown = 0
+    with (
+        brought_about({}, {place.name: place for place in places.values()}, shared=NODES),
+        ThreadPoolExecutor(8) as pool,
+    ):
+        gangs = dict(
+            zip(SEEDS, pool.map(lambda seed: _prepared(places[seed], seed), SEEDS), strict=True)
+        )
+        for seed, (queue, pods) in gangs.items():
+            place = places[seed]
+            manifest = place.jobset("run", queue, pods=pods)
+            foreseen = foresee(place, manifest)
+            assert foreseen is not None
+            place.client.create(manifest)
+            if foreseen.unknown:
+                unknown += 1
+                continue
+            expected = code_of(foreseen), foreseen.entry.holds
+            real = _settled(place, expected[0])
+            if real != expected and not (
+                real == NOT_EVALUATED and _is_unevaluated(place, queue, foreseen.entry)
+            ):
+                wrong[seed] = f"{place.name} in {queue}: foreseen {expected}, real {real}"
+    assert not wrong, "; ".join(wrong.values())
+    assert unknown <= MOST_UNKNOWN * len(SEEDS), unknown
+
+
+def _is_unevaluated(place: Place, queue: str, foreseen: QueueEntry) -> bool:
+    """Return whether Kueue does not evaluate the gang although it can tell that it waits or is never admitted.
+
+    That is a gang behind others in a strict queue, and a gang that equals a waiting one (docs/decisions.md).
+    """
+    name = f"{place.name}-{queue}"
+    is_strict = any(item.is_strict for item in place.queues() if item.meta.ref.name == name)
+    is_final = foreseen.message is not None and foreseen.message.code.is_final
+    entries = [
+        item
+        for item in place.read(WORKLOADS, KUEUE)
+        if item.queue == queue and item.meta.controller.name != "run" and item.is_waiting
+    ]
+    return (is_strict and is_final and bool(entries)) or any(
+        item.asks == foreseen.asks for item in entries
+    )
+
+
+def _prepared(place: Place, seed: int) -> tuple[str, int]:
+    """Create the queues and all gangs but the last, and wait until Kueue has decided. Return the last gang."""
+    queues = build(place, seed)
+    *earlier, last = runs(seed, queues)
+    for index, (queue, pods) in enumerate(earlier):
+        place.run(f"earlier-{index}", queue=queue, pods=pods)
+        place.entry(f"earlier-{index}")
+        sleep(1.5)
+    return last
+
+
+def _settled(place: Place, code: str) -> tuple[str, tuple[FlavorAmount, ...]]:
+    """Return the code and the quota of the real Workload, once the code is right or the time is over."""
+    with suppress(WaitError):
+        wait(lambda: _real_code(place) == code, what=code, timeout=SECONDS)
+    real = _real(place)
+    return _real_code(place), real.holds if real is not None else ()

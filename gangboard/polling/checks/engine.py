@@ -221,7 +221,7 @@ class _Check:
                 made = self._expander.expand(made.children[0].manifest)
             # An admission system resumes what it admits, so its decision is about the resumed owner.
             resumed = self._resumed(made)
-            forecast = forecast_admission(resumed, self._loaded)
+            forecast = forecast_admission(resumed, self._loaded, self._now)
             if forecast is not None:
                 made = self._admitted(resumed, forecast)
                 candidate.forecast = with_owner(forecast, made)

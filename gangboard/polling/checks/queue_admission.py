@@ -4,21 +4,30 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
+from gangboard.domain.api_resource import WatchState
 from gangboard.domain.forecast import AdmissionState, Forecast, PodSet
 from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
 from gangboard.domain.pod_constraints import Toleration
+from gangboard.domain.queue import QueueEntry
+from gangboard.domain.quota import Flavor, Queue
+from gangboard.domain.text import names
 from gangboard.facts.bare_objects import as_owner
 from gangboard.plugins import registry
 from gangboard.plugins.queue_system import QueueSystem
 from gangboard.polling.checks.expansion import Expander, NewObject, pods_below
 from gangboard.polling.checks.loaded_cluster import LoadedCluster
+from gangboard.polling.visibility import proves_absence
 
 
-def forecast_admission(made: NewObject, loaded: LoadedCluster) -> Forecast | None:
-    """Return the decision of the first admission system that would manage the object, or None."""
+def forecast_admission(made: NewObject, loaded: LoadedCluster, now: datetime) -> Forecast | None:
+    """Return the decision of the first admission system that would manage the object, or None.
+
+    The decision is unknown if a kind of the system cannot be read, because its objects then only seem to be missing.
+    """
     owner = made.model if isinstance(made.model, Owner) else _pod_as_owner(made.model)
     if owner is None:
         return None
@@ -28,8 +37,24 @@ def forecast_admission(made: NewObject, loaded: LoadedCluster) -> Forecast | Non
         if _is_served(system, loaded):
             forecast = system.forecast(owner, pod_sets, state)
             if forecast is not None:
-                return forecast
+                return _as_far_as_read(forecast, system, loaded, now)
     return None
+
+
+def _as_far_as_read(
+    forecast: Forecast, system: QueueSystem, loaded: LoadedCluster, now: datetime
+) -> Forecast:
+    unread = [
+        resource.kind
+        for resource in system.resources
+        if resource.model in (Queue, Flavor, QueueEntry)
+        and loaded.cache.watched[resource.key].state != WatchState.NOT_SERVED
+        and not proves_absence(loaded.cache.watched[resource.key], now)
+    ]
+    if not unread:
+        return forecast
+    kinds = names(f"{kind}s" for kind in unread)
+    return replace(forecast, unknown=f"The {kinds} of {system.label} cannot be read completely.")
 
 
 def _pod_as_owner(model: Any) -> Owner | None:
@@ -39,7 +64,10 @@ def _pod_as_owner(model: Any) -> Owner | None:
     queue = next(
         (model.labels[label] for label in registry.pod_queue_labels() if label in model.labels), ""
     )
-    return replace(as_owner(model, (), (model,), ()), queue=queue) if queue else None
+    if not queue:
+        return None
+    labels = tuple(sorted(model.labels.items()))
+    return replace(as_owner(model, (), (model,), ()), queue=queue, labels=labels)
 
 
 def _is_served(system: QueueSystem, loaded: LoadedCluster) -> bool:

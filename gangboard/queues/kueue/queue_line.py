@@ -54,8 +54,8 @@ def find_priority(owner: Owner, state: AdmissionState) -> Priority:
     }
     if len(values) == 1:
         return Priority(values.pop(), source, name)
-    known = {} if label else {**state.priorities, **_SYSTEM}
-    return Priority(known.get(name) if not values else None, source, name)
+    is_known = not label and not values
+    return Priority(_SYSTEM.get(name) if is_known else None, source, name)
 
 
 def held_quota(state: AdmissionState) -> Usage:

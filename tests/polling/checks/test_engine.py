@@ -13,10 +13,21 @@ import pytest
 from gangboard.domain.check import CheckVerdict
 from gangboard.domain.forecast import Forecast, PodSet
 from gangboard.domain.queue import QueueCode, QueueMessage
+from gangboard.domain.queue_policy import QueuePolicy
+from gangboard.domain.quota import Flavor, Quota
 from gangboard.plugins import registry
 from gangboard.polling.checks.loaded_cluster import drop_kept
 from gangboard.store.models import Cluster, Gang, ResourceState, WatchedObject
-from tests.domain_objects import a_job, a_jobset, a_meta, a_pod, an_entry, pods_of
+from tests.domain_objects import (
+    a_job,
+    a_jobset,
+    a_meta,
+    a_pod,
+    a_queue,
+    an_alias,
+    an_entry,
+    pods_of,
+)
 from tests.factories import store_object
 from tests.polling.checks.fleet import (
     NOW,
@@ -313,6 +324,51 @@ def test_an_owner_without_quota_is_suspended_and_waits(admission: Admission) -> 
     gang = check_one(cluster, LABELLED.replace("suspend: true", ""))
     assert (gang.verdict, gang.code) == (WAITS, "waiting-for-quota"), gang.message
     assert [ref.name for ref in gang.behind] == ["first"]
+
+
+ALL_QUEUES = (*QUEUES, "cohorts.kueue.x-k8s.io", "resourceflavors.kueue.x-k8s.io")
+
+
+def _with_queue(gpus: int) -> Cluster:
+    """Store a cluster with a node of 8 GPUs and a queue of so many."""
+    cluster = make_fleet(gpu_node("n0"), name=f"of-{gpus}", served=(*SERVED, *ALL_QUEUES))
+    quota = Quota("any", "nvidia.com/gpu", Decimal(gpus))
+    policy = QueuePolicy(namespaces=())
+    flavor = Flavor(a_meta("kueue.x-k8s.io", "ResourceFlavor", "any", namespace=""), {})
+    for key, item in (
+        ("clusterqueues", a_queue("shared", quotas=(quota,), policy=policy)),
+        ("localqueues", an_alias("gpu", to="shared")),
+        ("resourceflavors", flavor),
+    ):
+        store_object(cluster, f"{key}.kueue.x-k8s.io", item)
+    return cluster
+
+
+def test_the_quota_of_a_queue_decides() -> None:
+    assert check_one(_with_queue(8), LABELLED).verdict is RUNS
+    small = check_one(_with_queue(7), LABELLED)
+    assert (small.verdict, small.code) == (BLOCKED, "exceeds-quota")
+    assert small.message == (
+        "Queue gpu cannot admit it: 8 GPUs of flavor any are needed, but the queue can give at most 7."
+    )
+
+
+def test_the_second_of_two_manifests_waits_for_the_first() -> None:
+    both = f"{LABELLED}---\n{LABELLED.replace('name: train', 'name: second')}"
+    first, second = check(_with_queue(8), both).gangs
+    assert (first.verdict, second.verdict, second.code) == (RUNS, WAITS, "waiting-for-quota")
+
+
+def test_queues_that_cannot_be_read_are_not_missing() -> None:
+    cluster = _with_queue(8)
+    ResourceState.objects.filter(resource="localqueues.kueue.x-k8s.io").update(state="forbidden")
+    gang = check_one(cluster, LABELLED)
+    assert gang.verdict is UNKNOWN
+    assert gang.message == "The LocalQueues of Kueue cannot be read completely."
+    ResourceState.objects.update(state="ok")
+    assert check_one(cluster, LABELLED.replace("queue-name: gpu", "queue-name: lost")).code == (
+        "queue-missing"
+    )
 
 
 def test_an_owner_that_makes_gangs_is_judged_as_the_next_one() -> None:
