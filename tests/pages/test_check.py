@@ -28,7 +28,7 @@ from gangboard.store.checks import claim_check, due_checks
 from gangboard.store.models import CheckRun, Cluster, Gang, Grant
 from gangboard.store.secrets import unseal_bytes
 from tests.domain_objects import a_job, pods_of
-from tests.factories import make_gang, store_object
+from tests.factories import make_gang, make_history, store_object
 from tests.personas import Person, make_owner, make_reader
 from tests.polling.checks import fleet
 from tests.polling.checks.fleet import gpu_node, job, make_fleet
@@ -92,6 +92,32 @@ def test_the_best_cluster_comes_first() -> None:
     assert (east["advice"], east["typical_wait"], east["behind"]) == ([], None, [])
     assert {"document", "namespace", "name", "kind", "faults", "notes", "fit"} <= east.keys()
     assert west["fit"][0]["waiting"] == 2
+
+
+@pytest.mark.usefixtures("worker")
+def test_a_gang_that_waits_has_the_typical_wait_of_similar_ones(
+    clusters: tuple[Cluster, Cluster],
+) -> None:
+    east, _ = clusters
+    born = timezone.now() - timedelta(hours=5)
+    for minutes in (34, 10, 50, 20, 90):
+        similar = make_gang(
+            east, created_at=born, desired=2, requests={"nvidia.com/gpu": "8"}, queue=""
+        )
+        make_history(similar, born, ("room", minutes), ("runs", 10), gone=True)
+        similar.delete()
+    busy = a_job("busy", requests={"nvidia.com/gpu": Decimal(4)})
+    store_object(east, "jobs.batch", busy)
+    for pod in pods_of(busy, 2, on="n0", requests={"nvidia.com/gpu": Decimal(4)}):
+        store_object(east, "pods", pod)
+    (row,) = post(make_owner(), clusters=["east"]).json()["results"]
+    assert (row["verdict"], row["code"]) == ("would-wait", "insufficient-resources")
+    assert row["typical_wait"] == {"seconds": 34 * 60, "text": "34 min", "gangs": 5}
+    harms = [step["harm"] for step in row["advice"]]
+    assert harms[0] == "nothing"
+    assert harms == sorted(
+        harms, key=["nothing", "nodes", "broken gangs", "own gang", "whole gangs"].index
+    )
 
 
 @pytest.mark.usefixtures("worker", "clusters")
@@ -272,9 +298,17 @@ def test_the_seed_task_orders_due_checks(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(tasks.poll, "apply_async", lambda *_, **__: None)
     tasks.seed()
     assert sorted(ordered) == sorted(due_checks())
-    for run_id in ordered:
-        tasks.check_manifests(run_id)
-    assert not due_checks()
+    tasks.check_manifests(ordered[0])
+    assert not due_checks(), "one task answers all that is due"
+
+
+@pytest.mark.usefixtures("clusters")
+def test_a_process_answers_one_check_at_a_time() -> None:
+    post_form(make_owner())
+    run_id, _ = due_checks()
+    with runs._slot:
+        assert runs.run_checks(run_id) == 0
+    assert runs.run_checks(run_id) == 2
 
 
 # Page
