@@ -185,6 +185,20 @@ def test_a_viewer_of_one_namespace(clusters: tuple[Cluster, Cluster]) -> None:
     assert post(reader, clusters=["west"]).status_code == 404
 
 
+@pytest.mark.usefixtures("worker")
+def test_queues_of_a_text_are_for_viewers_of_the_whole_cluster(
+    clusters: tuple[Cluster, Cluster],
+) -> None:
+    east, _ = clusters
+    queue = "apiVersion: kueue.x-k8s.io/v1beta2\nkind: LocalQueue\nmetadata: {name: mine, namespace: team-a}\nspec: {clusterQueue: theirs}\n"
+    post_form(make_reader(east, "team-a"), manifests=f"{queue}---{job()}")
+    (run,) = CheckRun.objects.all()
+    assert "theirs" not in zlib.decompress(unseal_bytes(bytes(run.manifests or b""))).decode()
+    post_form(make_owner(), manifests=f"{queue}---{job()}", cluster="east")
+    run = CheckRun.objects.latest("created_at")
+    assert "theirs" in zlib.decompress(unseal_bytes(bytes(run.manifests or b""))).decode()
+
+
 def test_a_viewer_without_a_cluster(clusters: tuple[Cluster, Cluster]) -> None:
     assert clusters
     stranger = make_owner("sam")

@@ -95,7 +95,8 @@ def begin(*, viewer: Viewer, text: str, clusters: Collection[str] = (), namespac
 def _visible_shapes(shapes: Sequence[Document], viewer: Viewer, cluster_id: int) -> ManifestShapes:
     """Return the documents that a viewer may ask about in a cluster.
 
-    Objects of the whole cluster, such as queues and quotas, are only for viewers of the whole cluster.
+    Objects of the whole cluster and queues are only for viewers of the whole cluster. With a queue of their own, others
+    could learn about quotas that they do not use.
     """
     seen = [
         shape
@@ -109,7 +110,14 @@ def _visible_shapes(shapes: Sequence[Document], viewer: Viewer, cluster_id: int)
 
 
 def _has_namespace(shape: Document) -> bool:
-    return bool(shape.metadata.get("namespace")) or _makes_gangs(shape)
+    """Return whether an object is namespaced and belongs to no admission system."""
+    kind = (shape.group, shape.kind)
+    of_queues = {
+        (resource.group, resource.kind)
+        for system in registry.queue_systems()
+        for resource in system.resources
+    }
+    return kind not in of_queues and (bool(shape.metadata.get("namespace")) or _makes_gangs(shape))
 
 
 def _makes_gangs(shape: Document) -> bool:
