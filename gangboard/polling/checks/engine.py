@@ -357,10 +357,7 @@ class _Check:
     def _with_dependents(
         self, candidate: _Candidate, gang: Gang, verdict: Verdict
     ) -> tuple[Gang, Verdict]:
-        """Return the gang once the parts run that others wait for, if everything fits together then.
-
-        Otherwise return the gang as it is.
-        """
+        """Return the gang once the parts run that others wait for, if these parts have nodes now."""
         made = candidate.made
         if made is None or not all(pod.is_placed for pod in gang.pods):
             return gang, verdict
@@ -372,9 +369,7 @@ class _Check:
             return gang, verdict
         self._loaded.withdraw([item.uid for item in made.walk()])
         self._add(replace(candidate, made=whole, forecast=_moved(candidate.forecast, whole)))
-        whole_gang, later = self._settled(whole.uid)
-        is_whole = later.finding.health is Health.RUNNING
-        return (whole_gang, later) if is_whole else (gang, verdict)
+        return self._settled(whole.uid)
 
     def _conclusion(
         self, candidate: _Candidate, gang: Gang, verdict: Verdict

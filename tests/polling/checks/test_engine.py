@@ -122,7 +122,7 @@ def test_parts_that_wait_for_others_are_placed_as_well() -> None:
     gang = check_one(cluster, JOBSET)
     assert (gang.verdict, gang.message) == (RUNS, "All 5 pods fit on 2 nodes now.")
     gang = check_one(cluster, JOBSET.replace("replicas: 2", "replicas: 3"))
-    assert (gang.verdict, gang.code) == (WAITS, "dependency-waiting")
+    assert (gang.verdict, gang.code) == (WAITS, "partly-placed")
 
 
 def test_parts_that_wait_for_an_end_do_not_run_now() -> None:
