@@ -315,6 +315,23 @@ def test_an_owner_without_quota_is_suspended_and_waits(admission: Admission) -> 
     assert [ref.name for ref in gang.behind] == ["first"]
 
 
+def test_admission_counts_the_templates_and_not_what_controllers_add(admission: Admission) -> None:
+    keys = (*SERVED, *QUEUES, "pytorchjobs.kubeflow.org")
+    template = "{spec: {containers: [{name: pytorch, resources: {requests: {cpu: 1}}}]}}"
+    text = f"""
+apiVersion: kubeflow.org/v1
+kind: PyTorchJob
+metadata: {{name: run, namespace: team-a}}
+spec: {{pytorchReplicaSpecs: {{Master: {{replicas: 1, template: {template}}}, Worker: {{replicas: 2, template: {template}}}}}}}
+"""
+    check_one(make_fleet(gpu_node("n0"), served=keys), text)
+    (pod_sets,) = admission.asked
+    assert {pod_set.name: (pod_set.count, dict(pod_set.requests)) for pod_set in pod_sets} == {
+        "Master": (1, {"cpu": Decimal(1)}),
+        "Worker": (2, {"cpu": Decimal(1)}),
+    }
+
+
 def test_an_owner_that_makes_gangs_is_judged_as_the_next_one() -> None:
     text = """
 apiVersion: batch/v1
