@@ -1,10 +1,11 @@
-"""Checks for the page, the API and the command: what may be checked, and the answers as one viewer may read them."""
+"""Checks for the page, the API and the command, and their answers for one viewer."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from math import inf
 from typing import Any
 
 from gangboard.decode.manifests import Document, read_manifests
@@ -169,8 +170,11 @@ def build_result(answers: Sequence[ClusterCheck], *, viewer: Viewer, now: dateti
     )
 
 
-def _place(row: CheckRow) -> tuple[int, str, str, int, str]:
-    return row.document, row.kind, row.name, CheckVerdict(row.verdict).rank, row.cluster
+def _place(row: CheckRow) -> tuple[int, str, str, int, float, str]:
+    """Return the position of a row: by gang, then the best forecast and the shortest typical wait."""
+    wait = row.typical_wait.seconds if row.typical_wait is not None else inf
+    rank = CheckVerdict(row.verdict).rank
+    return row.document, row.kind, row.name, rank, wait, row.cluster
 
 
 def _gangs_of(answers: Iterable[ClusterCheck]) -> tuple[CheckedGang, ...]:

@@ -69,7 +69,7 @@ def check_cluster(
     *,
     hidden: Sequence[Document] = (),
 ) -> ClusterCheck:
-    """Return the forecasts about the gangs of a text in one cluster. Nothing is stored or sent.
+    """Return the forecasts about the gangs of a text in one cluster. It writes no row and sends no request.
 
     Gangs are judged in the order of their documents, each after the ones before it. `hidden` are documents in
     namespaces that the person may not see. They are not checked.
@@ -219,7 +219,7 @@ class _Check:
             self._replace_existing(made, candidate)
             if kind is not None and kind.makes_gangs and made.children:
                 made = self._expander.expand(made.children[0].manifest)
-            # An admission system resumes what it admits, so its decision is about the resumed owner.
+            # An admission system resumes owners that it admits, so it decides about the resumed owner.
             resumed = self._resumed(made)
             forecast = forecast_admission(resumed, self._loaded)
             if forecast is not None:
