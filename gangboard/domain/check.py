@@ -1,4 +1,4 @@
-"""Results of the check: what would become of a manifest in a cluster."""
+"""Forecasts of the check about the gangs of a manifest."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class CheckVerdict(StrEnum):
     UNKNOWN = "unknown"
     """gangboard could not look, or its arithmetic does not cover a requirement."""
     WOULD_BLOCK = "would-block"
-    """It does not start until somebody changes something."""
+    """It does not start until a person changes an object."""
 
     @property
     def rank(self) -> int:
@@ -55,7 +55,7 @@ class CheckedGang:
     message: str = ""
     """The sentence, if there is no `row`."""
     row: Mapping[str, Any] | None = None
-    """Columns of the gang as `polling.gang_rows` makes them. None if nothing was computed."""
+    """Columns of the gang as `polling.gang_rows` makes them. None without a verdict."""
     behind: tuple[ObjectRef, ...] = ()
     """Owners of the entries before it in its queue, the first in line first."""
     faults: tuple[ManifestFault, ...] = ()
@@ -75,6 +75,6 @@ class ClusterCheck:
     cluster: str
     gangs: tuple[CheckedGang, ...] = ()
     why_unknown: str = ""
-    """Sentence that says why nothing could be checked. Empty if it could."""
+    """Sentence that says why there are no forecasts. Empty if there are."""
     notes: tuple[str, ...] = field(default=())
     """Sentences about documents that were not checked."""

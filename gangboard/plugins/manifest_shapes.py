@@ -1,6 +1,6 @@
-"""The shape of a manifest: the fields that decoders and controllers' models read, and nothing else.
+"""The shape of a manifest: only the fields that decoders and `OwnerKind.creates` read.
 
-Only the shape of a manifest is stored. Commands, arguments, environments, images and the data of Secrets are in no
+gangboard stores only the shape of a manifest. Commands, arguments, environments, images and the data of Secrets are in no
 wire struct, so they are left out.
 """
 

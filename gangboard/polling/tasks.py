@@ -11,7 +11,7 @@ from celery import shared_task
 from celery.signals import celeryd_after_setup, worker_ready, worker_shutting_down
 from django.conf import settings
 
-from gangboard.polling.checks.runs import run_check
+from gangboard.polling.checks.runs import run_checks
 from gangboard.polling.cluster_rotation import poll_for_one_window
 from gangboard.polling.poll_slots import PollSlots
 from gangboard.polling.retention import clean_up
@@ -67,8 +67,8 @@ def try_access(trial_id: str) -> None:
 
 @shared_task(name="gangboard.polling.tasks.check_manifests")
 def check_manifests(run_id: str) -> None:
-    """Answer a check of manifests for one cluster."""
-    run_check(run_id)
+    """Answer a check of manifests for one cluster, and others that are due."""
+    run_checks(run_id)
 
 
 @shared_task(name="gangboard.polling.tasks.housekeep")

@@ -28,7 +28,7 @@ from gangboard.store.checks import claim_check, due_checks
 from gangboard.store.models import CheckRun, Cluster, Gang, Grant
 from gangboard.store.secrets import unseal_bytes
 from tests.domain_objects import a_job, pods_of
-from tests.factories import make_gang, store_object
+from tests.factories import make_gang, make_history, store_object
 from tests.personas import Person, make_owner, make_reader
 from tests.polling.checks import fleet
 from tests.polling.checks.fleet import gpu_node, job, make_fleet
@@ -94,6 +94,32 @@ def test_the_best_cluster_comes_first() -> None:
     assert west["fit"][0]["waiting"] == 2
 
 
+@pytest.mark.usefixtures("worker")
+def test_a_gang_that_waits_has_the_typical_wait_of_similar_ones(
+    clusters: tuple[Cluster, Cluster],
+) -> None:
+    east, _ = clusters
+    born = timezone.now() - timedelta(hours=5)
+    for minutes in (34, 10, 50, 20, 90):
+        similar = make_gang(
+            east, created_at=born, desired=2, requests={"nvidia.com/gpu": "8"}, queue=""
+        )
+        make_history(similar, born, ("room", minutes), ("runs", 10), gone=True)
+        similar.delete()
+    busy = a_job("busy", requests={"nvidia.com/gpu": Decimal(4)})
+    store_object(east, "jobs.batch", busy)
+    for pod in pods_of(busy, 2, on="n0", requests={"nvidia.com/gpu": Decimal(4)}):
+        store_object(east, "pods", pod)
+    (row,) = post(make_owner(), clusters=["east"]).json()["results"]
+    assert (row["verdict"], row["code"]) == ("would-wait", "insufficient-resources")
+    assert row["typical_wait"] == {"seconds": 34 * 60, "text": "34 min", "gangs": 5}
+    harms = [step["harm"] for step in row["advice"]]
+    assert harms[0] == "nothing"
+    assert harms == sorted(
+        harms, key=["nothing", "nodes", "broken gangs", "own gang", "whole gangs"].index
+    )
+
+
 @pytest.mark.usefixtures("worker", "clusters")
 def test_a_request_may_name_clusters_and_a_namespace() -> None:
     text = job().replace(", namespace: team-a", "")
@@ -157,6 +183,20 @@ def test_a_viewer_of_one_namespace(clusters: tuple[Cluster, Cluster]) -> None:
     assert (row["verdict"], row["code"]) == ("unknown", "not-observed")
     assert row["message"] == "You may not see namespace team-b of this cluster."
     assert post(reader, clusters=["west"]).status_code == 404
+
+
+@pytest.mark.usefixtures("worker")
+def test_queues_of_a_text_are_for_viewers_of_the_whole_cluster(
+    clusters: tuple[Cluster, Cluster],
+) -> None:
+    east, _ = clusters
+    queue = "apiVersion: kueue.x-k8s.io/v1beta2\nkind: LocalQueue\nmetadata: {name: mine, namespace: team-a}\nspec: {clusterQueue: theirs}\n"
+    post_form(make_reader(east, "team-a"), manifests=f"{queue}---{job()}")
+    (run,) = CheckRun.objects.all()
+    assert "theirs" not in zlib.decompress(unseal_bytes(bytes(run.manifests or b""))).decode()
+    post_form(make_owner(), manifests=f"{queue}---{job()}", cluster="east")
+    run = CheckRun.objects.latest("created_at")
+    assert "theirs" in zlib.decompress(unseal_bytes(bytes(run.manifests or b""))).decode()
 
 
 def test_a_viewer_without_a_cluster(clusters: tuple[Cluster, Cluster]) -> None:
@@ -272,9 +312,17 @@ def test_the_seed_task_orders_due_checks(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(tasks.poll, "apply_async", lambda *_, **__: None)
     tasks.seed()
     assert sorted(ordered) == sorted(due_checks())
-    for run_id in ordered:
-        tasks.check_manifests(run_id)
-    assert not due_checks()
+    tasks.check_manifests(ordered[0])
+    assert not due_checks(), "one task answers all that is due"
+
+
+@pytest.mark.usefixtures("clusters")
+def test_a_process_answers_one_check_at_a_time() -> None:
+    post_form(make_owner())
+    run_id, _ = due_checks()
+    with runs._slot:
+        assert runs.run_checks(run_id) == 0
+    assert runs.run_checks(run_id) == 2
 
 
 # Page

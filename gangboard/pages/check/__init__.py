@@ -1,1 +1,1 @@
-"""Check: would a gang run, where, and what would it wait for, before anybody creates it."""
+"""Check: forecasts for gangs that do not exist yet, in each cluster."""

@@ -1,4 +1,4 @@
-"""`checks/`: would manifests run, before anybody creates them."""
+"""`checks/`: forecasts for manifests before they are created."""
 
 from __future__ import annotations
 
@@ -65,9 +65,9 @@ class CheckListView(ReadView):
         responses={200: serializer_of(CheckResult), **problems(400, 401, 404, 413, 415, 429)},
     )
     def post(self, request: Request) -> Response:
-        """Say for each gang and cluster whether it would run now, and what it would wait for.
+        """Predict for each gang and cluster whether it would run now, and why not.
 
-        Nothing is created in any cluster. The call waits up to 20 s for the poll workers.
+        The call sends no request to a cluster. It waits up to 20 s for the poll workers.
         """
         read_query(request, Query)
         body = CheckRequestSerializer(data=request.data)

@@ -1,10 +1,11 @@
-"""Checks for the page, the API and the command: what may be checked, and the answers as one viewer may read them."""
+"""Checks for the page, the API and the command, and their answers for one viewer."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from math import inf
 from typing import Any
 
 from gangboard.decode.manifests import Document, read_manifests
@@ -95,7 +96,8 @@ def begin(*, viewer: Viewer, text: str, clusters: Collection[str] = (), namespac
 def _visible_shapes(shapes: Sequence[Document], viewer: Viewer, cluster_id: int) -> ManifestShapes:
     """Return the documents that a viewer may ask about in a cluster.
 
-    Objects of the whole cluster, such as queues and quotas, are only for viewers of the whole cluster.
+    Objects of the whole cluster and queues are only for viewers of the whole cluster. With a queue of their own, others
+    could learn about quotas that they do not use.
     """
     seen = [
         shape
@@ -109,7 +111,14 @@ def _visible_shapes(shapes: Sequence[Document], viewer: Viewer, cluster_id: int)
 
 
 def _has_namespace(shape: Document) -> bool:
-    return bool(shape.metadata.get("namespace")) or _makes_gangs(shape)
+    """Return whether an object is namespaced and belongs to no admission system."""
+    kind = (shape.group, shape.kind)
+    of_queues = {
+        (resource.group, resource.kind)
+        for system in registry.queue_systems()
+        for resource in system.resources
+    }
+    return kind not in of_queues and (bool(shape.metadata.get("namespace")) or _makes_gangs(shape))
 
 
 def _makes_gangs(shape: Document) -> bool:
@@ -161,8 +170,11 @@ def build_result(answers: Sequence[ClusterCheck], *, viewer: Viewer, now: dateti
     )
 
 
-def _place(row: CheckRow) -> tuple[int, str, str, int, str]:
-    return row.document, row.kind, row.name, CheckVerdict(row.verdict).rank, row.cluster
+def _place(row: CheckRow) -> tuple[int, str, str, int, float, str]:
+    """Return the position of a row: by gang, then the best forecast and the shortest typical wait."""
+    wait = row.typical_wait.seconds if row.typical_wait is not None else inf
+    rank = CheckVerdict(row.verdict).rank
+    return row.document, row.kind, row.name, rank, wait, row.cluster
 
 
 def _gangs_of(answers: Iterable[ClusterCheck]) -> tuple[CheckedGang, ...]:

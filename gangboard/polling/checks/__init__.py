@@ -1,5 +1,5 @@
-"""The check: what would become of a manifest in a watched cluster.
+"""The check: forecasts for manifests in a watched cluster.
 
-A manifest becomes the objects that its controllers would create. The same decoders, graph, rules and arithmetic judge
-them as judge live gangs. Nothing is created in a cluster, and no observation is stored.
+A manifest becomes the objects that its controllers would create. The decoders, graph, rules and arithmetic of live gangs
+judge them. A check sends no request to a cluster and stores no observation.
 """

@@ -69,7 +69,7 @@ def check_cluster(
     *,
     hidden: Sequence[Document] = (),
 ) -> ClusterCheck:
-    """Return the forecasts about the gangs of a text in one cluster. Nothing is stored or sent.
+    """Return the forecasts about the gangs of a text in one cluster. It writes no row and sends no request.
 
     Gangs are judged in the order of their documents, each after the ones before it. `hidden` are documents in
     namespaces that the person may not see. They are not checked.
@@ -219,7 +219,7 @@ class _Check:
             self._replace_existing(made, candidate)
             if kind is not None and kind.makes_gangs and made.children:
                 made = self._expander.expand(made.children[0].manifest)
-            # An admission system resumes what it admits, so its decision is about the resumed owner.
+            # An admission system resumes owners that it admits, so it decides about the resumed owner.
             resumed = self._resumed(made)
             forecast = forecast_admission(resumed, self._loaded, self._now)
             if forecast is not None:
@@ -357,10 +357,7 @@ class _Check:
     def _with_dependents(
         self, candidate: _Candidate, gang: Gang, verdict: Verdict
     ) -> tuple[Gang, Verdict]:
-        """Return the gang once the parts run that others wait for, if everything fits together then.
-
-        Otherwise return the gang as it is.
-        """
+        """Return the gang once the parts run that others wait for, if these parts have nodes now."""
         made = candidate.made
         if made is None or not all(pod.is_placed for pod in gang.pods):
             return gang, verdict
@@ -372,9 +369,7 @@ class _Check:
             return gang, verdict
         self._loaded.withdraw([item.uid for item in made.walk()])
         self._add(replace(candidate, made=whole, forecast=_moved(candidate.forecast, whole)))
-        whole_gang, later = self._settled(whole.uid)
-        is_whole = later.finding.health is Health.RUNNING
-        return (whole_gang, later) if is_whole else (gang, verdict)
+        return self._settled(whole.uid)
 
     def _conclusion(
         self, candidate: _Candidate, gang: Gang, verdict: Verdict

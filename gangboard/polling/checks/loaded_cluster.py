@@ -78,7 +78,7 @@ class LoadedCluster:
         return sum(len(versions) for versions in self.cache.versions.values())
 
     def refresh(self, cluster: Cluster, now: datetime) -> None:
-        """Read what has changed in the store since the last call."""
+        """Read the objects that changed in the store since the last call."""
         cache, self.cluster = self.cache, cluster
         cache.cluster_name = cluster.name
         for key, watched in cache.watched.items():

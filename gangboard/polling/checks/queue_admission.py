@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import replace
 from datetime import datetime
+from decimal import Decimal
 from typing import Any
 
 from gangboard.domain.api_resource import WatchState
@@ -81,8 +82,10 @@ def pod_sets_of(made: NewObject) -> tuple[PodSet, ...]:
     pods: defaultdict[str, list[Pod]] = defaultdict(list)
     for item in pods_below(made):
         pods[roles[item.uid]].append(item.model)
+    # Controllers add containers to pods. Admission systems count the templates of the owner.
+    requests = _requests_by_role(made.model)
     sets = [
-        PodSet(role, len(members), members[0].requests, members[0].needs)
+        PodSet(role, len(members), requests.get(role, members[0].requests), members[0].needs)
         for role, members in pods.items()
     ]
     owner = made.model
@@ -93,6 +96,18 @@ def pod_sets_of(made: NewObject) -> tuple[PodSet, ...]:
             if role.name not in pods and len(owner.roles) > 1 and role.replicas * role.pods
         ]
     return tuple(sets)
+
+
+def _requests_by_role(owner: Any) -> dict[str, dict[str, Decimal]]:
+    """Return role → requests of one pod by the owner's own templates. Roles without any are left out."""
+    if not isinstance(owner, Owner):
+        return {}
+    requests = {role.name: role.requests for role in owner.roles if role.requests}
+    if len(owner.roles) == 1:
+        requests[""] = owner.roles[0].requests
+    elif not owner.roles and len(owner.pod_requests) == 1:
+        requests[""] = owner.pod_requests[0].requests
+    return {role: amounts for role, amounts in requests.items() if amounts}
 
 
 def roles_of_pods(made: NewObject) -> dict[str, str]:

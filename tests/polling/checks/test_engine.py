@@ -133,7 +133,7 @@ def test_parts_that_wait_for_others_are_placed_as_well() -> None:
     gang = check_one(cluster, JOBSET)
     assert (gang.verdict, gang.message) == (RUNS, "All 5 pods fit on 2 nodes now.")
     gang = check_one(cluster, JOBSET.replace("replicas: 2", "replicas: 3"))
-    assert (gang.verdict, gang.code) == (WAITS, "dependency-waiting")
+    assert (gang.verdict, gang.code) == (WAITS, "partly-placed")
 
 
 def test_parts_that_wait_for_an_end_do_not_run_now() -> None:
@@ -369,6 +369,23 @@ def test_queues_that_cannot_be_read_are_not_missing() -> None:
     assert check_one(cluster, LABELLED.replace("queue-name: gpu", "queue-name: lost")).code == (
         "queue-missing"
     )
+
+
+def test_admission_counts_the_templates_and_not_what_controllers_add(admission: Admission) -> None:
+    keys = (*SERVED, *QUEUES, "pytorchjobs.kubeflow.org")
+    template = "{spec: {containers: [{name: pytorch, resources: {requests: {cpu: 1}}}]}}"
+    text = f"""
+apiVersion: kubeflow.org/v1
+kind: PyTorchJob
+metadata: {{name: run, namespace: team-a}}
+spec: {{pytorchReplicaSpecs: {{Master: {{replicas: 1, template: {template}}}, Worker: {{replicas: 2, template: {template}}}}}}}
+"""
+    check_one(make_fleet(gpu_node("n0"), served=keys), text)
+    (pod_sets,) = admission.asked
+    assert {pod_set.name: (pod_set.count, dict(pod_set.requests)) for pod_set in pod_sets} == {
+        "Master": (1, {"cpu": Decimal(1)}),
+        "Worker": (2, {"cpu": Decimal(1)}),
+    }
 
 
 def test_an_owner_that_makes_gangs_is_judged_as_the_next_one() -> None:
