@@ -9,7 +9,7 @@ from django.test import Client
 from django.utils import timezone
 
 from gangboard.store.models import Cluster
-from tests.factories import make_eviction, make_outage, make_usage
+from tests.factories import make_eviction, make_history, make_outage, make_usage
 from tests.personas import Person
 from tests.web.conftest import World
 
@@ -124,6 +124,16 @@ class TestEvictions:
         page = text_of(owner.client, f"/gangs/{world.gang.pk}/")
         assert "Preempted for the third time in 1 h.</a>" in page
         assert "Lost its place 3 times" in page
+        assert "<b>Preempted</b> by urgent/eval" in page
+
+    def test_a_deleted_gang_keeps_them(self, owner: Person, world: World) -> None:
+        now = timezone.now()
+        make_history(world.gang, now - timedelta(hours=3), ("runs", 60), gone=True)
+        make_eviction(world.gang, at=now - timedelta(hours=2.5))
+        address = f"/gangs/{world.gang.pk}/"
+        world.gang.delete()
+        page = text_of(owner.client, address)
+        assert "Lost its place 1 time<" in page
         assert "<b>Preempted</b> by urgent/eval" in page
 
     def test_the_gang_page_of_a_gang_that_kept_its_place(self, owner: Person, world: World) -> None:
