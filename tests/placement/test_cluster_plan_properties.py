@@ -190,3 +190,4 @@ def test_a_step_touches_only_what_its_kind_says(tiny: Tiny) -> None:
         else:
             assert ended <= tiny.incomplete.keys()
         assert step.gains or step.accelerators, step
+        assert step.accelerators >= sum(gain.count * gain.accelerators for gain in step.gains)
