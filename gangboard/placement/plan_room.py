@@ -72,7 +72,9 @@ class Room:
     def make(cls, number: int, classes: tuple[GangClass, ...], snapshot: NodeSnapshot) -> Room:
         """Return the room of an entry of `ROOMS`, with no gang placed."""
         key, choice, takes_undecided = ROOMS[number]
-        order = sorted(range(len(classes)), key=lambda index: (key(classes[index]), index))
+        # Gangs that are equal by the key must not come in the same order in all rooms.
+        sign = -1 if number % 2 else 1
+        order = sorted(range(len(classes)), key=lambda index: (key(classes[index]), sign * index))
         return cls(
             classes,
             order,

@@ -147,6 +147,18 @@ def test_a_gang_is_not_promised_what_another_may_take_first() -> None:
     assert both == [("uncordon", ["a", "b"], [(["four"], 1), (["three"], 1)])]
 
 
+def test_gangs_of_one_size_are_not_promised_by_their_names() -> None:
+    """Both request eight GPUs at the same time, one of them in one rack. Either may come first."""
+    nodes = [cordoned("a", 8, labels={RACK: "1"})]
+    gangs = [
+        waiting("rack", gang(2, shape(gpu=4), topology_keys=(RACK,))),
+        waiting("any", gang(2, shape(gpu=4))),
+    ]
+    result = plan(nodes, gangs)
+    assert steps_of(result) == [("uncordon", ["a"], [])]
+    assert result.steps[0].accelerators == 8
+
+
 def test_a_gang_in_one_rack_needs_nodes_of_one_rack() -> None:
     nodes = [
         cordoned("a", labels={RACK: "1"}),
