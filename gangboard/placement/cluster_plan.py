@@ -46,7 +46,7 @@ from gangboard.placement.plan_changes import (
     taint_removals,
     uncordons,
 )
-from gangboard.placement.plan_classes import ROOMS, GangClass, gang_classes, is_decided
+from gangboard.placement.plan_classes import GangClass, gang_classes, is_decided, room_count
 from gangboard.placement.plan_moves import move_elsewhere, moves, nodes_to_cordon
 from gangboard.placement.plan_room import Room
 
@@ -154,7 +154,8 @@ class _Planner:
     def plan(self, snapshot: NodeSnapshot, now: datetime) -> tuple[PlanStep, ...]:
         """Return the steps."""
         start = without_terminating(snapshot, self.running, now)
-        self.rooms = [Room.make(number, self.classes, start) for number in range(len(ROOMS))]
+        numbers = range(room_count(self.classes))
+        self.rooms = [Room.make(number, self.classes, start) for number in numbers]
         self.bare = self.rooms[0].copy()
         for room in self.rooms:
             room.settle(range(len(self.classes)), self.is_over)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -93,6 +93,15 @@ ROOMS: tuple[tuple[_Order, Choice, bool], ...] = (
 """For each room: the order of gangs, the nodes that pods take, and whether gangs that the arithmetic cannot decide about
 take capacity. The scheduler takes gangs by priority, but a lower priority can come first while a gang backs off, so two
 of the orders ignore it."""
+DRAWN_ROOMS, DRAWN_ROOMS_OF_MANY = 12, 2
+"""Further rooms whose order is drawn anew after each step: the number up to FEW_CLASSES, and above it."""
+FEW_CLASSES = 20
+
+
+def room_count(classes: Sequence[GangClass]) -> int:
+    """Return the number of rooms in which a plan is tried."""
+    drawn = DRAWN_ROOMS if len(classes) <= FEW_CLASSES else DRAWN_ROOMS_OF_MANY
+    return len(ROOMS) + drawn
 
 
 def has_relations(request: PlacementRequest) -> bool:

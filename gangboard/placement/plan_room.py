@@ -11,6 +11,7 @@ import heapq
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from random import Random
 
 import numpy as np
 
@@ -29,6 +30,7 @@ from gangboard.placement.plan_classes import (
     are_related,
     has_relations,
     is_decided,
+    room_count,
 )
 from gangboard.placement.scheduler_order import (
     is_found_in_scheduler_order,
@@ -61,6 +63,8 @@ class Room:
     """Gangs of each class that still wait."""
     placed: list[int]
     """Gangs of each class that got nodes and may be promised."""
+    draws: int = 0
+    """Seed of the order of the next settlement, or 0 if the order stays."""
     changes: dict[str, NodeInfo] = field(default_factory=dict)
     rests: dict[int, WaitingGang] = field(default_factory=dict)
     """Class → one of its gangs, without the pods that got nodes although not all of them did."""
@@ -70,8 +74,8 @@ class Room:
 
     @classmethod
     def make(cls, number: int, classes: tuple[GangClass, ...], snapshot: NodeSnapshot) -> Room:
-        """Return the room of an entry of `ROOMS`, with no gang placed."""
-        key, choice, takes_undecided = ROOMS[number]
+        """Return a room with no gang placed. The first ones are those of `ROOMS`, the order of the others is drawn."""
+        key, choice, takes_undecided = ROOMS[number % len(ROOMS)]
         # Gangs that are equal by the key must not come in the same order in all rooms.
         sign = -1 if number % 2 else 1
         order = sorted(range(len(classes)), key=lambda index: (key(classes[index]), sign * index))
@@ -83,6 +87,7 @@ class Room:
             snapshot,
             [len(item.gangs) for item in classes],
             [0] * len(classes),
+            draws=number if number >= len(ROOMS) else 0,
         )
 
     def copy(self) -> Room:
@@ -138,6 +143,11 @@ class Room:
     def settle(self, among: Container[int], is_over: Callable[[], bool]) -> None:
         """Place all gangs of these classes that fit, in the order of the room. Stop early if the time is over."""
         start = self.snapshot
+        if self.draws:
+            # Drawn, but always the same for the same gangs, so that the plan does not change without a cause.
+            dice = Random(self.draws)  # noqa: S311 - no secret
+            self.order = dice.sample(self.order, len(self.order))
+            self.draws += room_count(self.classes)
         for index in self.order:
             # The nodes at the start are an upper bound. Their columns are the same for all classes.
             if index not in among or not self._may_place(index, start):
