@@ -81,6 +81,8 @@ class Choice(StrEnum):
     """Those with the fewest places first."""
     WIDEST = "widest"
     """Those with the most places first, which leaves the least room for large pods."""
+    DRAWN = "drawn"
+    """Any with a place, drawn. The scheduler also draws among nodes with the same score, and devices have no score."""
 
 
 _Order = Callable[[GangClass], tuple[float, ...]]
@@ -94,7 +96,7 @@ ROOMS: tuple[tuple[_Order, Choice, bool], ...] = (
 take capacity. The scheduler takes gangs by priority, but a lower priority can come first while a gang backs off, so two
 of the orders ignore it."""
 DRAWN_ROOMS, DRAWN_ROOMS_OF_MANY = 12, 2
-"""Further rooms whose order is drawn anew after each step: the number up to FEW_CLASSES, and above it."""
+"""Further rooms whose nodes are drawn, and whose order is drawn anew after each step: the number up to FEW_CLASSES, and above it."""
 FEW_CLASSES = 20
 
 

@@ -76,18 +76,19 @@ class Room:
     def make(cls, number: int, classes: tuple[GangClass, ...], snapshot: NodeSnapshot) -> Room:
         """Return a room with no gang placed. The first ones are those of `ROOMS`, the order of the others is drawn."""
         key, choice, takes_undecided = ROOMS[number % len(ROOMS)]
+        is_drawn = number >= len(ROOMS)
         # Gangs that are equal by the key must not come in the same order in all rooms.
         sign = -1 if number % 2 else 1
         order = sorted(range(len(classes)), key=lambda index: (key(classes[index]), sign * index))
         return cls(
             classes,
             order,
-            choice,
+            Choice.DRAWN if is_drawn else choice,
             takes_undecided,
             snapshot,
             [len(item.gangs) for item in classes],
             [0] * len(classes),
-            draws=number if number >= len(ROOMS) else 0,
+            draws=number if is_drawn else 0,
         )
 
     def copy(self) -> Room:
@@ -213,6 +214,8 @@ class Room:
         is_plain = len(request.pod_sets) == 1 and not request.topology_keys
         if self.choice is Choice.WIDEST and is_plain:
             return _widest_placement(request.pod_sets[0], snapshot)
+        if self.choice is Choice.DRAWN and is_plain:
+            return _drawn_placement(request.pod_sets[0], snapshot, self.draws)
         return scheduler_placement(request, snapshot) or fit.placement
 
     def _place_part(self, index: int, gang: WaitingGang) -> None:
@@ -266,6 +269,24 @@ def _widest_placement(pod_set: PodSet, snapshot: NodeSnapshot) -> Placement:
             heapq.heapreplace(heap, (left + 1, row))
         else:
             heapq.heappop(heap)
+    return {name: {pod_set.shape.name: number} for name, number in taken.items()}
+
+
+def _drawn_placement(pod_set: PodSet, snapshot: NodeSnapshot, seed: int) -> Placement:
+    """Return drawn nodes for equal pods, the same ones for the same seed. The pods must fit."""
+    places = feasible_nodes_of(snapshot, pod_set.shape).max_pods(When.CURRENT)
+    left = {row: int(places[row]) for row in np.flatnonzero(places).tolist()}
+    rows = list(left)
+    dice = Random(seed)  # noqa: S311 - no secret
+    taken = Counter[str]()
+    for _ in range(pod_set.count):
+        index = dice.randrange(len(rows))
+        row = rows[index]
+        taken[snapshot.names[row]] += 1
+        left[row] -= 1
+        if not left[row]:
+            rows[index] = rows[-1]
+            rows.pop()
     return {name: {pod_set.shape.name: number} for name, number in taken.items()}
 
 
