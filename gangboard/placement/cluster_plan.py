@@ -66,7 +66,7 @@ PodsOn = Callable[[Sequence[str]], Sequence[MovablePod]]
 
 
 def waiting_gang_of(owner: Owner, verdict: Verdict) -> WaitingGang | None:
-    """Return the members of a gang that wait for nodes. None: no member waits, or nodes or pods are unknown."""
+    """Return the members of a gang that wait for nodes. None: no member waits."""
     requests = verdict.node_requests
     if requests is None:
         return None

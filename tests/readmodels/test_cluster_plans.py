@@ -85,7 +85,9 @@ def test_each_kind_of_step_has_its_sentence_and_its_commands(owner: Viewer) -> N
         "kubectl --context eu-admin delete pods -n web y",
         "kubectl --context eu-admin uncordon a b",
     )
-    assert move.cost == "Each of these pods restarts once, on another node."
+    assert move.cost == (
+        "Each of these pods restarts once, on another node. A deletion ignores PodDisruptionBudgets."
+    )
     assert [item.name for item in uncordon.gains[0].gangs] == ["run"]
     assert (plan.waiting_gangs, plan.waiting_accelerators, plan.accelerators) == (3, 24, 24)
 

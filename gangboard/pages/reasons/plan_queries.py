@@ -236,7 +236,10 @@ class _Printer:
             shows = step.by and self.viewer.names_nodes(self.cluster_id)
             return printable(f"{verb} {step.by}.") if shows else ""
         if step.kind is PlanStepKind.MOVE_PODS:
-            return "Each of these pods restarts once, on another node."
+            return (
+                "Each of these pods restarts once, on another node. "
+                "A deletion ignores PodDisruptionBudgets."
+            )
         return ""
 
     def _commands(self, step: PlanStep) -> Iterator[str]:
