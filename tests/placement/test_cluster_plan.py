@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
+from typing import Any
 
 from gangboard.domain.capacity import (
     ClusterCapacity,
@@ -35,7 +36,7 @@ def waiting(name: str, request: PlacementRequest, priority: int = 0) -> WaitingG
     return WaitingGang(job(name), (request,), priority)
 
 
-def cordoned(name: str, gpu: int = 4, **options: object) -> NodeInfo:
+def cordoned(name: str, gpu: int = 4, **options: Any) -> NodeInfo:
     return replace(node(name, gpu, **options), unschedulable=True, taints=(CORDON,))
 
 
@@ -47,7 +48,7 @@ def holding(
     return RunningGang(f"uid-{name}", job(name), priority, loads, is_whole=whole)
 
 
-def replica(name: str, on: str, gpu: int, **options: object) -> MovablePod:
+def replica(name: str, on: str, gpu: int, **options: Any) -> MovablePod:
     ref = ObjectRef("", "Pod", "web", name, f"uid-{name}")
     return MovablePod(ref, on, shape("web", gpu, **options), Requested({GPU: gpu}, 1))
 
@@ -57,7 +58,7 @@ def plan(
     gangs: Iterable[WaitingGang],
     running: Sequence[RunningGang] = (),
     pods: Sequence[MovablePod] = (),
-    **options: object,
+    **options: Any,
 ) -> ClusterPlan:
     capacity = ClusterCapacity(tuple(nodes), running_gangs=lambda: running)
     return make_plan(

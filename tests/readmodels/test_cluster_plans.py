@@ -18,6 +18,7 @@ from gangboard.store.cluster_plans import save_plan
 from gangboard.store.models import Cluster, Gang
 from gangboard.store.models import ClusterPlan as PlanRow
 from tests.factories import NOW, make_cluster, make_gang
+from tests.web.acting import make_acting_cluster
 
 pytestmark = pytest.mark.django_db
 
@@ -101,6 +102,16 @@ def test_an_incomplete_gang_is_named_with_its_cost(owner: Viewer) -> None:
     assert victim.facts.startswith("2 of 4 ready, namespace research")
     assert step.text == f"Suspend {half.kind} half, which is not complete."
     assert (step.commands, step.hidden) == ((), 0)
+
+
+def test_only_an_operator_gets_the_button_to_suspend(owner: Viewer) -> None:
+    eu = make_acting_cluster("eu", now=NOW)
+    half = incomplete(eu, "half", now=NOW)
+    store(eu, PlanStep(PlanStepKind.END_INCOMPLETE, (gain(make_gang(eu)),), 8, gangs=(ref(half),)))
+    (step,) = read(owner)[0].steps
+    assert [(offer.verb, offer.name) for offer in step.offers] == [("suspend", "half")]
+    (step,) = read(viewer_of("research"))[0].steps
+    assert (step.offers, step.hidden) == ((), 0)
 
 
 def test_a_viewer_of_one_namespace_reads_counts_for_the_rest() -> None:
