@@ -77,6 +77,7 @@ def test_each_kind_of_step_has_its_sentence_and_its_commands(owner: Viewer) -> N
     )
     assert uncordon.commands == ("kubectl --context eu-admin uncordon a b",)
     assert untaint.text == "Remove the taint example.com/team=infra:NoSchedule from a."
+    assert untaint.cost == "Any other pod may then start there, too."
     assert untaint.commands == (
         "kubectl --context eu-admin taint nodes a example.com/team:NoSchedule-",
     )
