@@ -13,7 +13,7 @@ _UNDECIDED = frozenset({PlacementCause.TOO_FEW_PODS, PlacementCause.CANNOT_TELL}
 
 
 def node_requests_of(unit_findings: Sequence[UnitFinding]) -> NodeRequests | None:
-    """Return the waiting members of all units. None: no member waits, or nodes or pods are unknown.
+    """Return the waiting members of all units. None: no member waits.
 
     A unit that fits now waits for the scheduler. That alone is no reason for a step.
     """
@@ -24,10 +24,9 @@ def node_requests_of(unit_findings: Sequence[UnitFinding]) -> NodeRequests | Non
         placing = unit_finding.unit.placing if unit_finding.unit is not None else None
         if placing is None:
             continue
-        if placing.assessment is None:
-            return None
         requests.append(placing.request)
-        causes.append(placing.assessment.cause)
+        assessment = placing.assessment
+        causes.append(PlacementCause.CANNOT_TELL if assessment is None else assessment.cause)
         findings = (unit_finding.finding, *unit_finding.behind)
         is_about_capacity &= any(finding.code in codes for finding in findings)
     if not requests:

@@ -262,4 +262,4 @@ class Verdict:
     domains: dict[str, dict[str, str]] = field(default_factory=dict)
     """uid of a group → topology key → domain of its pods."""
     node_requests: NodeRequests | None = None
-    """Its members that wait for nodes, or None if none does, or if nodes or pods are unknown. It is not stored."""
+    """Its members that wait for nodes, or None if none does. It is not stored."""

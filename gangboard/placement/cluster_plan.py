@@ -10,14 +10,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from gangboard.domain.capacity import (
     ClusterCapacity,
     NodeInfo,
-    PlacementRequest,
-    PodSet,
     RunningGang,
 )
 from gangboard.domain.cluster_plan import (
@@ -44,12 +42,13 @@ from gangboard.placement.plan_changes import (
     after,
     apply,
     fewest_changes,
-    moves,
     suspends,
     taint_removals,
     uncordons,
 )
-from gangboard.placement.plan_room import ROOMS, GangClass, Room, gang_classes, is_decided
+from gangboard.placement.plan_classes import GangClass, gang_classes, is_decided, room_count
+from gangboard.placement.plan_moves import move_elsewhere, moves, nodes_to_cordon
+from gangboard.placement.plan_room import Room
 
 SECONDS = 1.5
 """Time for one plan. The search stops then, with the steps that it has."""
@@ -67,7 +66,7 @@ PodsOn = Callable[[Sequence[str]], Sequence[MovablePod]]
 
 
 def waiting_gang_of(owner: Owner, verdict: Verdict) -> WaitingGang | None:
-    """Return the members of a gang that wait for nodes. None: no member waits, or nodes or pods are unknown."""
+    """Return the members of a gang that wait for nodes. None: no member waits."""
     requests = verdict.node_requests
     if requests is None:
         return None
@@ -155,7 +154,8 @@ class _Planner:
     def plan(self, snapshot: NodeSnapshot, now: datetime) -> tuple[PlanStep, ...]:
         """Return the steps."""
         start = without_terminating(snapshot, self.running, now)
-        self.rooms = [Room.make(number, self.classes, start) for number in range(len(ROOMS))]
+        numbers = range(room_count(self.classes))
+        self.rooms = [Room.make(number, self.classes, start) for number in numbers]
         self.bare = self.rooms[0].copy()
         for room in self.rooms:
             room.settle(range(len(self.classes)), self.is_over)
@@ -356,7 +356,11 @@ class _Planner:
         accelerators = self._least_accelerators(rooms) - self._least_accelerators(self.rooms)
         if self.is_over() or (not any(gained) and accelerators <= 0):
             return None
-        return _Candidate(tuple(chosen), rooms, gained, max(0, accelerators), closed)
+        promised = sum(
+            count * item.first.accelerators
+            for count, item in zip(gained, self.classes, strict=True)
+        )
+        return _Candidate(tuple(chosen), rooms, gained, max(promised, accelerators), closed)
 
     def _settled(self, changes: Sequence[Change]) -> list[Room]:
         """Return all rooms after changes, with every gang placed that fits then."""
@@ -423,47 +427,16 @@ class _Planner:
         chosen = moves(self.rooms[0], gang, self.pods_on)
         if not chosen or self.is_over():
             return None
-        closed = _nodes_for(self.rooms[0], gang, chosen)
+        closed = nodes_to_cordon(self.rooms[0], gang, chosen)
         self._find_reach(chosen)
         rooms = []
         for room in self.rooms:
             moved = after(room, chosen)
-            if not _moves_elsewhere(moved, chosen, closed):
+            if not move_elsewhere(moved, chosen, closed):
                 return None
             moved.settle(self._among(chosen), self.is_over)
             rooms.append(moved)
         return self._candidate(chosen, rooms, closed)
-
-
-def _nodes_for(room: Room, gang: WaitingGang, chosen: Sequence[Change]) -> tuple[str, ...]:
-    """Return the nodes that the gang gets after the moves, and those that pods leave, without cordoned ones."""
-    moved = after(room, chosen)
-    before = {node.name: node for node in moved.snapshot.nodes}
-    moved.place(gang)
-    taken = {name for name, node in before.items() if moved.node(name) is not node}
-    taken |= {name for change in chosen for name in change.nodes}
-    return tuple(sorted(name for name in taken if not before[name].unschedulable))
-
-
-def _moves_elsewhere(room: Room, chosen: Sequence[Change], closed: Sequence[str]) -> bool:
-    """Place each moved pod on another node. Return whether all of them find one.
-
-    `closed` are the nodes that are cordoned meanwhile.
-    """
-    nodes = {name: node for name in closed if (node := room.node(name)) is not None}
-    room.change({name: replace(node, unschedulable=True) for name, node in nodes.items()})
-    for change in chosen:
-        if change.pod is None:
-            return False
-        request = PlacementRequest((PodSet(change.pod.shape, 1),))
-        if not room.place(WaitingGang(change.ref, (request,))):
-            return False
-    # A pod may tolerate the cordon.
-    stays_empty = all(
-        (now := room.node(name)) is not None and now.now == node.now for name, node in nodes.items()
-    )
-    room.change(nodes)
-    return stays_empty
 
 
 def without_terminating(

@@ -1,26 +1,37 @@
 """The nodes of a cluster while a plan is made: changed by its steps, and filled by the gangs that then get nodes.
 
 The order in which the scheduler tries gangs, and the nodes that it takes, are not known beforehand. So a plan is tried
-in several rooms (`ROOMS`), each with its own order and its own choice of nodes. A gang is promised only if it gets
+in several rooms (`plan_classes.ROOMS`), each with its own order and its own choice of nodes. A gang is promised only if it gets
 nodes in each of them.
 """
 
 from __future__ import annotations
 
+import heapq
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from random import Random
 
-from gangboard.domain.capacity import NodeInfo, PlacementRequest, Requested, Shape
+import numpy as np
+
+from gangboard.domain.capacity import NodeInfo, PlacementRequest, PodSet, Requested, Shape
 from gangboard.domain.cluster_plan import WaitingGang
 from gangboard.domain.placement_result import FitAnswer, When
 from gangboard.placement.amounts import pod_amounts
 from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.gang_fit import check_fit
 from gangboard.placement.gang_nodes import add_requested
-from gangboard.placement.matching import undecidable
 from gangboard.placement.node_snapshot import NodeSnapshot
+from gangboard.placement.plan_classes import (
+    ROOMS,
+    Choice,
+    GangClass,
+    are_related,
+    has_relations,
+    is_decided,
+    room_count,
+)
 from gangboard.placement.scheduler_order import (
     is_found_in_scheduler_order,
     scheduler_placement,
@@ -33,80 +44,9 @@ MAX_SCORES = 5_000
 """Most node scorings in the simulated orders of one gang. With more, it is not promised."""
 _REBASE = 64
 """Changed nodes after which the columns are built anew, because each check patches all changed nodes."""
-_EPOCH = datetime.fromtimestamp(0, UTC)
 
 Placement = Mapping[str, Mapping[str, int]]
 """Node → shape → number of pods."""
-
-
-@dataclass(frozen=True, slots=True)
-class GangClass:
-    """Waiting gangs with the same requests and the same priority. The order in which they get nodes is unknown."""
-
-    gangs: tuple[WaitingGang, ...]
-    """The oldest first."""
-
-    @property
-    def first(self) -> WaitingGang:
-        """One of them."""
-        return self.gangs[0]
-
-    @property
-    def size(self) -> int:
-        """The number of pods of one of them."""
-        return sum(request.size for request in self.first.requests)
-
-
-def gang_classes(waiting: Iterable[WaitingGang]) -> tuple[GangClass, ...]:
-    """Return the classes of waiting gangs. Those that request most accelerators come first."""
-    classes: dict[object, list[WaitingGang]] = {}
-    for gang in sorted(waiting, key=lambda gang: (gang.created_at or _EPOCH, gang.ref.uid)):
-        classes.setdefault(gang.requirements, []).append(gang)
-    return tuple(
-        sorted(
-            (GangClass(tuple(gangs)) for gangs in classes.values()),
-            key=lambda item: (-item.first.accelerators, -item.size, item.first.ref.uid),
-        )
-    )
-
-
-def is_decided(gang: WaitingGang) -> bool:
-    """Return whether only capacity is missing, and the arithmetic understands all requirements of a gang."""
-    return gang.is_solved_by_capacity and all(
-        request.needed <= request.size
-        and not any(
-            pod_set.shape.unsupported or undecidable(pod_set.shape) for pod_set in request.pod_sets
-        )
-        for request in gang.requests
-    )
-
-
-def _oldest(item: GangClass) -> tuple[float, ...]:
-    return -item.first.priority, (item.first.created_at or _EPOCH).timestamp()
-
-
-def _youngest(item: GangClass) -> tuple[float, ...]:
-    return (-(item.gangs[-1].created_at or _EPOCH).timestamp(),)
-
-
-def _smallest(item: GangClass) -> tuple[float, ...]:
-    return item.first.accelerators, item.size
-
-
-def _largest(item: GangClass) -> tuple[float, ...]:
-    return -item.first.priority, -item.first.accelerators, -item.size
-
-
-_Order = Callable[[GangClass], tuple[float, ...]]
-ROOMS: tuple[tuple[_Order, bool, bool], ...] = (
-    (_oldest, True, True),
-    (_youngest, False, False),
-    (_smallest, True, True),
-    (_largest, False, False),
-)
-"""For each room: the order of gangs, whether pods go to the emptiest node as the scheduler scores it, and whether gangs
-that the arithmetic cannot decide about take capacity. The scheduler takes gangs by priority, but a lower priority can
-come first while a gang backs off, so two of the orders ignore it."""
 
 
 @dataclass(slots=True)
@@ -116,13 +56,15 @@ class Room:
     classes: tuple[GangClass, ...]
     order: Sequence[int]
     """Indexes of classes."""
-    is_spread: bool
+    choice: Choice
     takes_undecided: bool
     base: NodeSnapshot
     remaining: list[int]
     """Gangs of each class that still wait."""
     placed: list[int]
     """Gangs of each class that got nodes and may be promised."""
+    draws: int = 0
+    """Seed of the order of the next settlement, or 0 if the order stays."""
     changes: dict[str, NodeInfo] = field(default_factory=dict)
     rests: dict[int, WaitingGang] = field(default_factory=dict)
     """Class → one of its gangs, without the pods that got nodes although not all of them did."""
@@ -132,17 +74,21 @@ class Room:
 
     @classmethod
     def make(cls, number: int, classes: tuple[GangClass, ...], snapshot: NodeSnapshot) -> Room:
-        """Return the room of an entry of `ROOMS`, with no gang placed."""
-        key, is_spread, takes_undecided = ROOMS[number]
-        order = sorted(range(len(classes)), key=lambda index: (key(classes[index]), index))
+        """Return a room with no gang placed. The first ones are those of `ROOMS`, the order of the others is drawn."""
+        key, choice, takes_undecided = ROOMS[number % len(ROOMS)]
+        is_drawn = number >= len(ROOMS)
+        # Gangs that are equal by the key must not come in the same order in all rooms.
+        sign = -1 if number % 2 else 1
+        order = sorted(range(len(classes)), key=lambda index: (key(classes[index]), sign * index))
         return cls(
             classes,
             order,
-            is_spread,
+            Choice.DRAWN if is_drawn else choice,
             takes_undecided,
             snapshot,
             [len(item.gangs) for item in classes],
             [0] * len(classes),
+            draws=number if is_drawn else 0,
         )
 
     def copy(self) -> Room:
@@ -198,6 +144,11 @@ class Room:
     def settle(self, among: Container[int], is_over: Callable[[], bool]) -> None:
         """Place all gangs of these classes that fit, in the order of the room. Stop early if the time is over."""
         start = self.snapshot
+        if self.draws:
+            # Drawn, but always the same for the same gangs, so that the plan does not change without a cause.
+            dice = Random(self.draws)  # noqa: S311 - no secret
+            self.order = dice.sample(self.order, len(self.order))
+            self.draws += room_count(self.classes)
         for index in self.order:
             # The nodes at the start are an upper bound. Their columns are the same for all classes.
             if index not in among or not self._may_place(index, start):
@@ -221,7 +172,7 @@ class Room:
         decided = is_decided(self.classes[index].first)
         gang = self.next_gang(index)
         if decided and self.place(gang):
-            self.placed[index] += not any(_are_related(gang, other) for other in self.present)
+            self.placed[index] += not any(are_related(gang, other) for other in self.present)
             self._end(index)
             return True
         if decided or self.takes_undecided:
@@ -258,9 +209,14 @@ class Room:
             or not is_found_in_scheduler_order(request, snapshot, request.size)
         ):
             return None
-        if self.is_spread and not has_relations(request):
-            return scheduler_placement(request, snapshot) or fit.placement
-        return fit.placement
+        if self.choice is Choice.PACKED or has_relations(request):
+            return fit.placement
+        is_plain = len(request.pod_sets) == 1 and not request.topology_keys
+        if self.choice is Choice.WIDEST and is_plain:
+            return _widest_placement(request.pod_sets[0], snapshot)
+        if self.choice is Choice.DRAWN and is_plain:
+            return _drawn_placement(request.pod_sets[0], snapshot, self.draws)
+        return scheduler_placement(request, snapshot) or fit.placement
 
     def _place_part(self, index: int, gang: WaitingGang) -> None:
         """Let a gang take some nodes: its quorum, or the pods that the scheduler places one by one."""
@@ -298,6 +254,40 @@ class Room:
                 if (node := self.node(name)) is not None
             }
         )
+
+
+def _widest_placement(pod_set: PodSet, snapshot: NodeSnapshot) -> Placement:
+    """Return nodes for equal pods, each on the node with the most places left. They must fit."""
+    places = feasible_nodes_of(snapshot, pod_set.shape).max_pods(When.CURRENT)
+    heap = [(-int(places[row]), row) for row in np.flatnonzero(places).tolist()]
+    heapq.heapify(heap)
+    taken = Counter[str]()
+    for _ in range(pod_set.count):
+        left, row = heap[0]
+        taken[snapshot.names[row]] += 1
+        if left < -1:
+            heapq.heapreplace(heap, (left + 1, row))
+        else:
+            heapq.heappop(heap)
+    return {name: {pod_set.shape.name: number} for name, number in taken.items()}
+
+
+def _drawn_placement(pod_set: PodSet, snapshot: NodeSnapshot, seed: int) -> Placement:
+    """Return drawn nodes for equal pods, the same ones for the same seed. The pods must fit."""
+    places = feasible_nodes_of(snapshot, pod_set.shape).max_pods(When.CURRENT)
+    left = {row: int(places[row]) for row in np.flatnonzero(places).tolist()}
+    rows = list(left)
+    dice = Random(seed)  # noqa: S311 - no secret
+    taken = Counter[str]()
+    for _ in range(pod_set.count):
+        index = dice.randrange(len(rows))
+        row = rows[index]
+        taken[snapshot.names[row]] += 1
+        left[row] -= 1
+        if not left[row]:
+            rows[index] = rows[-1]
+            rows.pop()
+    return {name: {pod_set.shape.name: number} for name, number in taken.items()}
 
 
 def _may_start(request: PlacementRequest, snapshot: NodeSnapshot) -> bool:
@@ -362,36 +352,3 @@ def _understood(request: PlacementRequest) -> PlacementRequest:
             for pod_set in request.pod_sets
         ),
     )
-
-
-# Constraints between pods
-
-
-def has_relations(request: PlacementRequest) -> bool:
-    """Return whether other pods decide which nodes a pod of the request may use."""
-    return any(
-        pod_set.shape.anti_affinity
-        or pod_set.shape.matched_terms
-        or pod_set.shape.pod_affinity
-        or pod_set.shape.spreads
-        for pod_set in request.pod_sets
-    )
-
-
-def _are_related(gang: WaitingGang, other: WaitingGang) -> bool:
-    """Return whether a term of one gang could be about pods of the other. The labels of both are not known here."""
-    return _may_select(gang, other.ref.namespace) or _may_select(other, gang.ref.namespace)
-
-
-def _may_select(gang: WaitingGang, namespace: str) -> bool:
-    terms = [
-        term
-        for request in gang.requests
-        for pod_set in request.pod_sets
-        for term in (
-            *pod_set.shape.anti_affinity,
-            *((pod_set.shape.pod_affinity,) if pod_set.shape.pod_affinity else ()),
-            *(spread.counted for spread in pod_set.shape.spreads),
-        )
-    ]
-    return any(term.namespaces is None or namespace in term.namespaces for term in terms)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
+from typing import Any
 
 from gangboard.domain.capacity import (
     ClusterCapacity,
@@ -35,7 +36,7 @@ def waiting(name: str, request: PlacementRequest, priority: int = 0) -> WaitingG
     return WaitingGang(job(name), (request,), priority)
 
 
-def cordoned(name: str, gpu: int = 4, **options: object) -> NodeInfo:
+def cordoned(name: str, gpu: int = 4, **options: Any) -> NodeInfo:
     return replace(node(name, gpu, **options), unschedulable=True, taints=(CORDON,))
 
 
@@ -47,7 +48,7 @@ def holding(
     return RunningGang(f"uid-{name}", job(name), priority, loads, is_whole=whole)
 
 
-def replica(name: str, on: str, gpu: int, **options: object) -> MovablePod:
+def replica(name: str, on: str, gpu: int, **options: Any) -> MovablePod:
     ref = ObjectRef("", "Pod", "web", name, f"uid-{name}")
     return MovablePod(ref, on, shape("web", gpu, **options), Requested({GPU: gpu}, 1))
 
@@ -57,7 +58,7 @@ def plan(
     gangs: Iterable[WaitingGang],
     running: Sequence[RunningGang] = (),
     pods: Sequence[MovablePod] = (),
-    **options: object,
+    **options: Any,
 ) -> ClusterPlan:
     capacity = ClusterCapacity(tuple(nodes), running_gangs=lambda: running)
     return make_plan(
@@ -145,6 +146,18 @@ def test_a_gang_is_not_promised_what_another_may_take_first() -> None:
     assert result.steps[0].accelerators == 3
     both = steps_of(plan([cordoned("a"), cordoned("b")], gangs))
     assert both == [("uncordon", ["a", "b"], [(["four"], 1), (["three"], 1)])]
+
+
+def test_gangs_of_one_size_are_not_promised_by_their_names() -> None:
+    """Both request eight GPUs at the same time, one of them in one rack. Either may come first."""
+    nodes = [cordoned("a", 8, labels={RACK: "1"})]
+    gangs = [
+        waiting("rack", gang(2, shape(gpu=4), topology_keys=(RACK,))),
+        waiting("any", gang(2, shape(gpu=4))),
+    ]
+    result = plan(nodes, gangs)
+    assert steps_of(result) == [("uncordon", ["a"], [])]
+    assert result.steps[0].accelerators == 8
 
 
 def test_a_gang_in_one_rack_needs_nodes_of_one_rack() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from random import Random
 
 from hypothesis import event, given
 from hypothesis import strategies as st
@@ -190,3 +191,99 @@ def test_a_step_touches_only_what_its_kind_says(tiny: Tiny) -> None:
         else:
             assert ended <= tiny.incomplete.keys()
         assert step.gains or step.accelerators, step
+        assert step.accelerators >= sum(gain.count * gain.accelerators for gain in step.gains)
+
+
+# In any order
+
+RUNS, BROKEN = 1_000, 0.002
+"""Runs of drawn clusters, and the largest share of them in which a promised gang may not run."""
+
+
+def test_promised_gangs_run_in_drawn_orders() -> None:
+    """A scheduler in plain Python takes gangs and nodes by chance after each step of a plan."""
+    dice = Random(41)
+    runs = broken = 0
+    while runs < RUNS:
+        tiny = _drawn(dice)
+        plan = plan_of(tiny)
+        if plan.without_steps or not any(step.gains for step in plan.steps):
+            continue
+        for _ in range(10):
+            runs += 1
+            broken += not _is_kept(tiny, plan, dice)
+    assert broken <= BROKEN * runs, f"{broken} of {runs}"
+
+
+def _drawn(dice: Random) -> Tiny:
+    """A full cluster: nodes are cordoned, or pods of an incomplete gang, a whole one or replicas are on them."""
+    names = NODES[: dice.randint(2, 4)]
+    sizes = {name: dice.randint(1, 4) for name in names}
+    held = {name: dice.randint(0, size) for name, size in sizes.items()}
+    replicas = {
+        f"web-{name}": (name, 1)
+        for name, size in sizes.items()
+        if held[name] < size and dice.random() < 0.6
+    }
+    loads = {name: amount for name, amount in held.items() if amount}
+    waiting = {
+        f"gang-{number}": (dice.randint(1, 3), dice.randint(1, 4), dice.random() < 0.7)
+        for number in range(dice.randint(1, 4))
+    }
+    cordoned = frozenset(name for name in names if dice.random() < 0.5)
+    is_whole = dice.random() < 0.3
+    gang = {"held": loads} if loads else {}
+    return Tiny(
+        sizes, cordoned, {} if is_whole else gang, gang if is_whole else {}, replicas, waiting
+    )
+
+
+def _is_kept(tiny: Tiny, plan: ClusterPlan, dice: Random) -> bool:
+    """Return whether all promised gangs run after each step."""
+    free = {name: size - tiny.used(name) for name, size in tiny.sizes.items()}
+    cordoned, placed = set(tiny.cordoned), Counter[str]()
+    counts = Counter[tuple[str, ...]]()
+    _schedule(tiny, free, cordoned, placed, dice)
+    for step in plan.steps:
+        names = {item.name for item in step.nodes}
+        if step.kind is PlanStepKind.UNCORDON:
+            cordoned -= names
+        for item in step.gangs:
+            for name, amount in {**tiny.incomplete, **tiny.whole}[item.name].items():
+                free[name] += amount
+        for item in step.pods:
+            on, gpus = tiny.replicas[item.name]
+            free[on] += gpus
+        for item in step.pods:
+            gpus = tiny.replicas[item.name][1]
+            places = [
+                name for name, left in free.items() if left >= gpus and name not in names | cordoned
+            ]
+            if not places:
+                return False
+            free[dice.choice(places)] -= gpus
+        _schedule(tiny, free, cordoned, placed, dice)
+        for gain in step.gains:
+            counts[tuple(item.name for item in gain.gangs)] += gain.count
+        whole = {name for name, (pods, _, _) in tiny.waiting.items() if placed[name] == pods}
+        if any(len(whole & set(equal)) < count for equal, count in counts.items()):
+            return False
+    return True
+
+
+def _schedule(
+    tiny: Tiny, free: dict[str, int], cordoned: set[str], placed: Counter[str], dice: Random
+) -> None:
+    """Place what fits, in a drawn order and on drawn nodes: gangs as a whole, other pods one by one."""
+    for name in dice.sample(sorted(tiny.waiting), len(tiny.waiting)):
+        pods, gpus, together = tiny.waiting[name]
+        left, taken = dict(free), 0
+        for _ in range(pods - placed[name]):
+            places = [node for node in left if left[node] >= gpus and node not in cordoned]
+            if not places:
+                break
+            left[dice.choice(places)] -= gpus
+            taken += 1
+        if not together or placed[name] + taken == pods:
+            free.update(left)
+            placed[name] += taken

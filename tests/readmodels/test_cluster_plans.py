@@ -18,6 +18,7 @@ from gangboard.store.cluster_plans import save_plan
 from gangboard.store.models import Cluster, Gang
 from gangboard.store.models import ClusterPlan as PlanRow
 from tests.factories import NOW, make_cluster, make_gang
+from tests.web.acting import make_acting_cluster
 
 pytestmark = pytest.mark.django_db
 
@@ -76,6 +77,7 @@ def test_each_kind_of_step_has_its_sentence_and_its_commands(owner: Viewer) -> N
     )
     assert uncordon.commands == ("kubectl --context eu-admin uncordon a b",)
     assert untaint.text == "Remove the taint example.com/team=infra:NoSchedule from a."
+    assert untaint.cost == "Any other pod may then start there, too."
     assert untaint.commands == (
         "kubectl --context eu-admin taint nodes a example.com/team:NoSchedule-",
     )
@@ -85,7 +87,9 @@ def test_each_kind_of_step_has_its_sentence_and_its_commands(owner: Viewer) -> N
         "kubectl --context eu-admin delete pods -n web y",
         "kubectl --context eu-admin uncordon a b",
     )
-    assert move.cost == "Each of these pods restarts once, on another node."
+    assert move.cost == (
+        "Each of these pods restarts once, on another node. A deletion ignores PodDisruptionBudgets."
+    )
     assert [item.name for item in uncordon.gains[0].gangs] == ["run"]
     assert (plan.waiting_gangs, plan.waiting_accelerators, plan.accelerators) == (3, 24, 24)
 
@@ -99,6 +103,16 @@ def test_an_incomplete_gang_is_named_with_its_cost(owner: Viewer) -> None:
     assert victim.facts.startswith("2 of 4 ready, namespace research")
     assert step.text == f"Suspend {half.kind} half, which is not complete."
     assert (step.commands, step.hidden) == ((), 0)
+
+
+def test_only_an_operator_gets_the_button_to_suspend(owner: Viewer) -> None:
+    eu = make_acting_cluster("eu", now=NOW)
+    half = incomplete(eu, "half", now=NOW)
+    store(eu, PlanStep(PlanStepKind.END_INCOMPLETE, (gain(make_gang(eu)),), 8, gangs=(ref(half),)))
+    (step,) = read(owner)[0].steps
+    assert [(offer.verb, offer.name) for offer in step.offers] == [("suspend", "half")]
+    (step,) = read(viewer_of("research"))[0].steps
+    assert (step.offers, step.hidden) == ((), 0)
 
 
 def test_a_viewer_of_one_namespace_reads_counts_for_the_rest() -> None:

@@ -31,7 +31,6 @@ from gangboard.store.uid_lookups import Reference, resolve_references
 
 OTHER_RELEASE = "stored by another release"
 NOT_MADE = "not made yet"
-_NODE_KINDS = (PlanStepKind.UNCORDON, PlanStepKind.REMOVE_TAINT)
 
 
 def read_plans(
@@ -231,12 +230,18 @@ class _Printer:
         return f"Suspend {listed(names)}, which {state}."
 
     def _cost(self, step: PlanStep) -> str:
-        if step.kind in _NODE_KINDS:
-            verb = "Cordoned" if step.kind is PlanStepKind.UNCORDON else "Tainted"
-            shows = step.by and self.viewer.names_nodes(self.cluster_id)
-            return printable(f"{verb} {step.by}.") if shows else ""
+        """Return what a step costs others. The gangs to suspend have their cost in fields of their own."""
         if step.kind is PlanStepKind.MOVE_PODS:
-            return "Each of these pods restarts once, on another node."
+            return (
+                "Each of these pods restarts once, on another node. "
+                "A deletion ignores PodDisruptionBudgets."
+            )
+        shows_author = step.by and self.viewer.names_nodes(self.cluster_id)
+        if step.kind is PlanStepKind.UNCORDON:
+            return printable(f"Cordoned {step.by}.") if shows_author else ""
+        if step.kind is PlanStepKind.REMOVE_TAINT:
+            author = printable(f" Tainted {step.by}.") if shows_author else ""
+            return f"Any other pod may then start there, too.{author}"
         return ""
 
     def _commands(self, step: PlanStep) -> Iterator[str]:

@@ -1,0 +1,136 @@
+"""Waiting gangs of a plan, grouped by equal requests, and the orders in which the scheduler may try them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import StrEnum
+
+from gangboard.domain.capacity import PlacementRequest
+from gangboard.domain.cluster_plan import WaitingGang
+from gangboard.placement.matching import undecidable
+
+_EPOCH = datetime.fromtimestamp(0, UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class GangClass:
+    """Waiting gangs with the same requests and the same priority. The order in which they get nodes is unknown."""
+
+    gangs: tuple[WaitingGang, ...]
+    """The oldest first."""
+
+    @property
+    def first(self) -> WaitingGang:
+        """One of them."""
+        return self.gangs[0]
+
+    @property
+    def size(self) -> int:
+        """The number of pods of one of them."""
+        return sum(request.size for request in self.first.requests)
+
+
+def gang_classes(waiting: Iterable[WaitingGang]) -> tuple[GangClass, ...]:
+    """Return the classes of waiting gangs. Those that request most accelerators come first."""
+    classes: dict[object, list[WaitingGang]] = {}
+    for gang in sorted(waiting, key=lambda gang: (gang.created_at or _EPOCH, gang.ref.uid)):
+        classes.setdefault(gang.requirements, []).append(gang)
+    return tuple(
+        sorted(
+            (GangClass(tuple(gangs)) for gangs in classes.values()),
+            key=lambda item: (-item.first.accelerators, -item.size, item.first.ref.uid),
+        )
+    )
+
+
+def is_decided(gang: WaitingGang) -> bool:
+    """Return whether only capacity is missing, and the arithmetic understands all requirements of a gang."""
+    return gang.is_solved_by_capacity and all(
+        request.needed <= request.size
+        and not any(
+            pod_set.shape.unsupported or undecidable(pod_set.shape) for pod_set in request.pod_sets
+        )
+        for request in gang.requests
+    )
+
+
+def _oldest(item: GangClass) -> tuple[float, ...]:
+    return -item.first.priority, (item.first.created_at or _EPOCH).timestamp()
+
+
+def _youngest(item: GangClass) -> tuple[float, ...]:
+    return (-(item.gangs[-1].created_at or _EPOCH).timestamp(),)
+
+
+def _smallest(item: GangClass) -> tuple[float, ...]:
+    return item.first.accelerators, item.size
+
+
+def _largest(item: GangClass) -> tuple[float, ...]:
+    return -item.first.priority, -item.first.accelerators, -item.size
+
+
+class Choice(StrEnum):
+    """Nodes that pods take."""
+
+    SCORED = "scored"
+    """As the scheduler scores them by CPU and memory."""
+    PACKED = "packed"
+    """Those with the fewest places first."""
+    WIDEST = "widest"
+    """Those with the most places first, which leaves the least room for large pods."""
+    DRAWN = "drawn"
+    """Any with a place, drawn. The scheduler also draws among nodes with the same score, and devices have no score."""
+
+
+_Order = Callable[[GangClass], tuple[float, ...]]
+ROOMS: tuple[tuple[_Order, Choice, bool], ...] = (
+    (_oldest, Choice.SCORED, True),
+    (_youngest, Choice.PACKED, False),
+    (_smallest, Choice.WIDEST, True),
+    (_largest, Choice.WIDEST, False),
+)
+"""For each room: the order of gangs, the nodes that pods take, and whether gangs that the arithmetic cannot decide about
+take capacity. The scheduler takes gangs by priority, but a lower priority can come first while a gang backs off, so two
+of the orders ignore it."""
+DRAWN_ROOMS, DRAWN_ROOMS_OF_MANY = 12, 2
+"""Further rooms whose nodes are drawn, and whose order is drawn anew after each step: the number up to FEW_CLASSES, and above it."""
+FEW_CLASSES = 20
+
+
+def room_count(classes: Sequence[GangClass]) -> int:
+    """Return the number of rooms in which a plan is tried."""
+    drawn = DRAWN_ROOMS if len(classes) <= FEW_CLASSES else DRAWN_ROOMS_OF_MANY
+    return len(ROOMS) + drawn
+
+
+def has_relations(request: PlacementRequest) -> bool:
+    """Return whether other pods decide which nodes a pod of the request may use."""
+    return any(
+        pod_set.shape.anti_affinity
+        or pod_set.shape.matched_terms
+        or pod_set.shape.pod_affinity
+        or pod_set.shape.spreads
+        for pod_set in request.pod_sets
+    )
+
+
+def are_related(gang: WaitingGang, other: WaitingGang) -> bool:
+    """Return whether a term of one gang could be about pods of the other. The labels of both are not known here."""
+    return _may_select(gang, other.ref.namespace) or _may_select(other, gang.ref.namespace)
+
+
+def _may_select(gang: WaitingGang, namespace: str) -> bool:
+    terms = [
+        term
+        for request in gang.requests
+        for pod_set in request.pod_sets
+        for term in (
+            *pod_set.shape.anti_affinity,
+            *((pod_set.shape.pod_affinity,) if pod_set.shape.pod_affinity else ()),
+            *(spread.counted for spread in pod_set.shape.spreads),
+        )
+    ]
+    return any(term.namespaces is None or namespace in term.namespaces for term in terms)
