@@ -40,7 +40,7 @@ def requeue(now: datetime, holds: Collection[CachedHold]) -> list[str]:
     rows = Action.objects.filter(
         Q(finished_at__lt=now - QUIET) | Q(finished_at__gt=now + QUIET),
         pk__in={hold.action for hold in holds_made_by_actions},
-        verb=Verb.SUSPEND.value,
+        verb__in=(Verb.SUSPEND.value, Verb.RELOCATE.value),
         state__in=_FAILED,
         guarded=False,
         due_at=None,

@@ -9,15 +9,17 @@ from types import MappingProxyType
 
 from gangboard.actions import requests
 from gangboard.actions.requests import RequestError, Subject
-from gangboard.domain.action import ActionRequest, ClusterLevers, Plan
+from gangboard.domain.action import ActionRequest, ClusterLevers, Plan, Verb
 from gangboard.domain.cluster_reach import silence_sentence
 from gangboard.facts.gang import Gang
+from gangboard.facts.surroundings import Surroundings
 from gangboard.policy.plan import plan
 from gangboard.store import gang_objects
 from gangboard.store.access import Viewer
 from gangboard.store.levers import read_levers
 from gangboard.store.models import Cluster
 from gangboard.store.observations import SILENT_AFTER
+from gangboard.store.surroundings import read_surroundings
 
 NO_SELECTION: Mapping[str, frozenset[str]] = MappingProxyType({})
 
@@ -112,8 +114,26 @@ def _plan(
     if gang is None:
         return requests.not_found(action_request.target)
     levers = cache.levers_of(cluster, forced=action_request.forced)
-    planned = plan(gang, levers, action_request, by=viewer.name, action="", now=now, chosen=chosen)
+    planned = plan(
+        gang,
+        levers,
+        action_request,
+        by=viewer.name,
+        action="",
+        now=now,
+        chosen=chosen,
+        surroundings=surroundings_of(cluster.pk, gang, action_request),
+    )
     if cluster.contact_at is not None and now - cluster.contact_at <= SILENT_AFTER:
         return planned
     why_not = silence_sentence(cluster.name, cluster.contact_at, cluster.problem)
     return Plan(planned.verb, planned.subject, planned.generation, why_not=why_not)
+
+
+def surroundings_of(
+    cluster_id: int, gang: Gang, action_request: ActionRequest
+) -> Surroundings | None:
+    """Return the stored nodes and pods around a gang for a relocation. None, without a query, for other verbs."""
+    if action_request.verb is not Verb.RELOCATE:
+        return None
+    return read_surroundings(cluster_id, gang)

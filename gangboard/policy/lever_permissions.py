@@ -32,6 +32,8 @@ class PermissionOptions:
     """An admin has enabled the lever `parallelism`."""
     namespaces: tuple[str, ...] = ()
     """The namespaces in which gangboard may act; empty for all."""
+    topology_keys: tuple[str, ...] = ()
+    """Node labels besides the host name by which a relocation may exclude nodes."""
     binds_hold: bool = True
     """Bind the policy of the Hold. API servers must know Holds before that (`domain.hold_manifest`)."""
 
@@ -67,7 +69,7 @@ def patched_resources(options: PermissionOptions) -> tuple[PatchedResource, ...]
 def created_resources(options: PermissionOptions) -> tuple[CreatedResource, ...]:
     """Return the resources whose objects levers create, if the cluster serves owners for these."""
     owners = parents(options)
-    used = {key for kind in _served_kinds(options) for key in (*kind.levers, *kind.child_levers)}
+    used = {key for kind in _served_kinds(options) for key in _keys(kind)}
     return tuple(
         created
         for lever in registry.levers()
@@ -89,6 +91,16 @@ def read_only_resources(options: PermissionOptions) -> tuple[Resource, ...]:
 def parents(options: PermissionOptions) -> tuple[Parent, ...]:
     """Return the kinds with a lever for single Jobs."""
     return tuple(_identity(kind) for kind in _served_kinds(options) if kind.child_levers)
+
+
+def _keys(kind: OwnerKind) -> tuple[str, ...]:
+    """Return the levers for objects of a kind and for their child Jobs."""
+    return (
+        *kind.levers,
+        *kind.relocation_levers,
+        *kind.child_levers,
+        *kind.child_relocation_levers,
+    )
 
 
 def _served_kinds(options: PermissionOptions) -> list[OwnerKind]:
@@ -123,7 +135,12 @@ def _patched_jobs(kind: OwnerKind, options: PermissionOptions) -> PatchedResourc
 
     A Job of a kind that makes gangs, such as a CronJob, is an owner.
     """
-    keys = [key for parent in registry.owner_kinds() for key in parent.child_levers]
+    keys = [
+        key
+        for parent in registry.owner_kinds()
+        for key in (*parent.child_levers, *parent.child_relocation_levers)
+    ]
+    keys += kind.relocation_levers
     makers = (_identity(maker) for maker in _served_kinds(options) if maker.makes_gangs)
     levers = [
         lever for lever in registry.levers() if lever.key in keys and _is_enabled(lever, options)
@@ -134,7 +151,11 @@ def _patched_jobs(kind: OwnerKind, options: PermissionOptions) -> PatchedResourc
         kind.own_managers or None,
         parents=(*parents(options), *makers),
         bounds=tuple(
-            bounds for lever in levers if (bounds := lever.bounds(kind.resource.kind)) is not None
+            {
+                bounds.rule: bounds
+                for lever in levers
+                if (bounds := lever.bounds(kind.resource.kind, options.topology_keys)) is not None
+            }.values()
         ),
         listed=True,
     )
@@ -216,10 +237,10 @@ def _rights_by_lever(
         if (created := _creation_rights(lever, options)) is not None
     }
     for kind in kinds:
-        for key in (*kind.levers, *kind.child_levers):
+        for key in _keys(kind):
             if key in usable:
                 rights[key] |= _rights(kind.resource, changed) | usable[key]
-        for key in kind.child_levers:
+        for key in (*kind.child_levers, *kind.child_relocation_levers):
             if key in usable:
                 rights[key] |= {right for job in jobs for right in _rights(job, changed)}
     return rights

@@ -1,0 +1,67 @@
+"""Relocating one Job of a JobSet, and a Job of its own, on a simulated cluster."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from gangboard.domain.action import Avoid
+from gangboard.store.models import Action, LeverRecord
+from tests.actions.site import WORKER, Site, at
+
+Json = dict[str, Any]
+HOST = "kubernetes.io/hostname"
+
+
+def nodes_of(site: Site, job: str = WORKER) -> set[str]:
+    return {pod["spec"].get("nodeName", "") for pod in site.pods(job)}
+
+
+def relocate(site: Site, *nodes: str, name: str = WORKER, **options: Any) -> Action:
+    avoid = Avoid(nodes or tuple(nodes_of(site, name)))
+    return site.act("relocate", name, avoid=avoid, **options)
+
+
+def terms(job: Json) -> list[Json]:
+    affinity = job["spec"]["template"]["spec"].get("affinity", {})
+    required = affinity.get("nodeAffinity", {}).get("requiredDuringSchedulingIgnoredDuringExecution")
+    return [] if required is None else list(required["nodeSelectorTerms"])
+
+
+def test_one_job_moves_and_its_siblings_stay(site: Site) -> None:
+    (before,) = nodes_of(site)
+    siblings = site.uids("train-workers-1") | site.uids("train-driver-0")
+    pods, uid = site.uids(WORKER), site.job()["metadata"]["uid"]
+    action = relocate(site)
+    assert (action.state, action.lever) == ("verified", "hold-exclusion"), action.message
+    (after,) = nodes_of(site)
+    assert after != before
+    assert action.message == (
+        f"Job {WORKER} was on {before}, runs on {after} now; siblings untouched."
+    )
+    assert site.job()["metadata"]["uid"] == uid
+    assert not site.uids(WORKER) & pods
+    assert len(site.uids(WORKER)) == 2
+    assert site.uids("train-workers-1") | site.uids("train-driver-0") == siblings
+    assert site.holds() == []
+    assert not site.suspended()
+    assert terms(site.job()) == [
+        {"matchExpressions": [{"key": HOST, "operator": "NotIn", "values": [before]}]}
+    ]
+    note = site.job()["metadata"]["annotations"]["gangboard.dev/exclusion"]
+    assert json.loads(note) == {"key": HOST, "values": [before]}
+    assert [step.kind for step in action.steps.all()] == [
+        "create-hold",
+        "prove-hold",
+        "patch",
+        "wait-stopped",
+        "exclude",
+        "delete-hold",
+        "prove-release",
+        "restart",
+    ]
+    assert {step.state for step in action.steps.all()} == {"done"}
+    assert (action.before["nodes"], action.after["nodes"]) == (before, after)
+    assert LeverRecord.objects.get(lever="exclusion").proved_at is not None
