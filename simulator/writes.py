@@ -121,7 +121,7 @@ class Writer:
                 raise refusals.not_found(resource, key[1])
             new = change(copy.deepcopy(old))
             self._check(resource, old, new)
-            if not subresource:
+            if subresource == "":
                 template_rules.check(resource, old, new)
             if subresource is not None:
                 new = _confine_to_subresource(resource, old, new, subresource)

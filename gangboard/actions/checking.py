@@ -244,7 +244,7 @@ def _subjects(live: LiveReader, planned: Plan) -> list[dict[str, Any]]:
     subjects = [
         _subject(step.path, step.patch, label(step.subject), step.subject.uid)
         for step in planned.steps
-        if step.kind is StepKind.PATCH
+        if step.kind in (StepKind.PATCH, StepKind.RESTART)
     ]
     ref = planned.subject
     kind = registry.owner_kind(ref.group, ref.kind)

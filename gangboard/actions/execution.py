@@ -31,7 +31,15 @@ SLOWEST_REQUEST = 15.0
 TOLERANCE = timedelta(minutes=1)
 """Allowed difference between the clocks of two workers."""
 _TIME_KEYS = frozenset(
-    {"since", "sent_at", "quiet_since", "missing_since", "stopping_since", "starting_since"}
+    {
+        "since",
+        "sent_at",
+        "quiet_since",
+        "missing_since",
+        "stopping_since",
+        "starting_since",
+        "removing_since",
+    }
 )
 """Keys with times in the context of an action."""
 

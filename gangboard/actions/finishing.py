@@ -96,7 +96,12 @@ def _completed_steps(execution: ActionExecution) -> str:
     """Return a sentence with the changes that remain when an action ends half-way, or an empty string."""
     if execution.action.applied_at is not None:
         return ""
-    kinds = (StepKind.PATCH.value, StepKind.CREATE.value, StepKind.DELETE_HOLD.value)
+    kinds = (
+        StepKind.PATCH.value,
+        StepKind.CREATE.value,
+        StepKind.EXCLUDE.value,
+        StepKind.DELETE_HOLD.value,
+    )
     done = [
         step.name
         for step in execution.steps

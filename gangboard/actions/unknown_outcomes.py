@@ -122,14 +122,15 @@ def _resolve_hold_deletion(execution: ActionExecution, step: ActionStep) -> floa
         execution.write(state, step=step, step_columns=columns)
         execution.checkpoint(f"{step.kind}:recorded")
         return 0.0
-    assert execution.action.sent_at is not None  # noqa: S101  # written before it was sent
-    if (execution.now - execution.action.sent_at).total_seconds() > REMOVAL_SECONDS:
+    # Not the time of the request: after a crash another worker begins much later.
+    since = execution.context.setdefault("removing_since", execution.now.isoformat())
+    if (execution.now - datetime.fromisoformat(since)).total_seconds() > REMOVAL_SECONDS:
         sentence = (
             f"Hold {step.subject['name']} could not be removed; {execution.object_name} stays held."
         )
         return _fail(execution, step, ActionExit(ActionState.FAILED, sentence))
     execution.checkpoint(f"{step.kind}:about-to-repeat")
-    execution.write(step=step, step_columns={"sends": step.sends + 1})
+    execution.write(step=step, step_columns={"sends": step.sends + 1}, context=True)
     execution.check_lease()
     try:
         actor_client.send(execution.client, step)

@@ -187,6 +187,12 @@ def _read_avoid(stored: dict[str, Any] | None) -> Avoid | None:
     return Avoid(tuple(stored["nodes"]), (topology[0], topology[1]) if topology else None)
 
 
+def avoid_text(action: Action) -> str:
+    """Return the place that a relocated Job leaves; empty for other actions and for a removed exclusion."""
+    avoid = _read_avoid(action.avoid)
+    return avoid.text if avoid is not None and not avoid.is_empty else ""
+
+
 def acquire_lease(action_id: str, holder: str, clock: DatabaseClock) -> ActionLease | None:
     """Take a due action that no worker holds. Return None if there is none."""
     due = Action.objects.filter(pk=action_id, due_at__lte=clock.database_now())

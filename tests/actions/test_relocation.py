@@ -5,11 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
-
 from gangboard.domain.action import Avoid
 from gangboard.store.models import Action, LeverRecord
-from tests.actions.site import WORKER, Site, at
+from tests.actions.site import WORKER, Site
 
 Json = dict[str, Any]
 HOST = "kubernetes.io/hostname"
@@ -26,7 +24,9 @@ def relocate(site: Site, *nodes: str, name: str = WORKER, **options: Any) -> Act
 
 def terms(job: Json) -> list[Json]:
     affinity = job["spec"]["template"]["spec"].get("affinity", {})
-    required = affinity.get("nodeAffinity", {}).get("requiredDuringSchedulingIgnoredDuringExecution")
+    required = affinity.get("nodeAffinity", {}).get(
+        "requiredDuringSchedulingIgnoredDuringExecution"
+    )
     return [] if required is None else list(required["nodeSelectorTerms"])
 
 
@@ -65,3 +65,54 @@ def test_one_job_moves_and_its_siblings_stay(site: Site) -> None:
     assert {step.state for step in action.steps.all()} == {"done"}
     assert (action.before["nodes"], action.after["nodes"]) == (before, after)
     assert LeverRecord.objects.get(lever="exclusion").proved_at is not None
+
+
+def test_an_exclusion_goes_into_each_term_and_is_removed_again(site: Site) -> None:
+    """The scheduler needs one matching term only, so a further term would let the Job return."""
+    own = [
+        {"matchExpressions": [{"key": "pool", "operator": "In", "values": ["cpu"]}]},
+        {"matchExpressions": [{"key": "pool", "operator": "NotIn", "values": ["gpu"]}]},
+    ]
+
+    def change(job: Json) -> None:
+        required = {"nodeSelectorTerms": own}
+        job["spec"]["template"]["spec"]["affinity"] = {
+            "nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}
+        }
+
+    site.simulator.objects.put(_changed(site.job(), change), scripted=False)
+    site.poll()
+    (before,) = nodes_of(site)
+    assert relocate(site).state == "verified"
+    added = {"key": HOST, "operator": "NotIn", "values": [before]}
+    assert [term["matchExpressions"][-1] for term in terms(site.job())] == [added, added]
+    site.poll()
+    action = site.act("relocate", avoid=Avoid())
+    assert action.state == "verified", action.message
+    assert terms(site.job()) == own
+    assert "gangboard.dev/exclusion" not in site.job()["metadata"]["annotations"]
+
+
+def test_a_resume_removes_the_exclusion(site: Site) -> None:
+    relocate(site)
+    site.poll()
+    assert site.act().state == "verified"
+    site.poll()
+    action = site.act("resume")
+    assert action.state == "verified", action.message
+    assert terms(site.job()) == []
+    assert not site.suspended()
+
+
+def test_a_job_of_its_own_moves(site: Site) -> None:
+    (before,) = nodes_of(site, "alone")
+    action = relocate(site, name="alone")
+    assert (action.state, action.lever) == ("verified", "exclusion"), action.message
+    (after,) = nodes_of(site, "alone")
+    assert before != after
+    assert [step.kind for step in action.steps.all()] == ["patch", "wait-stopped", "exclude"]
+
+
+def _changed(job: Json, change: Any) -> Json:
+    change(job)
+    return job

@@ -17,6 +17,7 @@ from gangboard.facts.gang import Gang
 from gangboard.levers.hold.confirmation_texts import (
     cluster_warnings,
     end_sentences,
+    exclusion_sentences,
     existing_hold_sentences,
     hold_names,
     meaning_of_hold,
@@ -38,8 +39,9 @@ from gangboard.policy.decision import (
     generation_unknown,
     yaml_value,
 )
+from gangboard.policy.exclusions import Exclusion, exclude_step, read_exclusion
 from gangboard.policy.phrases import job_resumed, moment, pods_of_job, wait_of
-from gangboard.policy.requests import prove, resume_job, suspend_job
+from gangboard.policy.requests import prove, restart_job, resume_job, suspend_job
 
 
 class HoldLever(Lever):
@@ -156,6 +158,7 @@ def _resume(gang: Gang, job: Owner, desired: DesiredAction) -> Decision:
         watch_seconds=PROVED_SECONDS,
         reactions=(
             *removal_sentences(removed),
+            *exclusion_sentences(_excluded(job)),
             *(
                 release_reactions(gang, job, remaining, blocked.why if blocked else "")
                 if is_release_only
@@ -175,4 +178,16 @@ def _release_steps(
     gang: Gang, job: Owner, desired: DesiredAction, holds: tuple[Hold, ...], is_release_only: bool
 ) -> tuple[Step, ...]:
     removed = tuple(delete_hold(gang, hold) for hold in holds)
-    return removed if is_release_only else removed + resume_job(gang, job, desired.action)
+    if _excluded(job) is None:
+        return removed if is_release_only else removed + resume_job(gang, job, desired.action)
+    cleaned = (exclude_step(gang, job, desired.action, None), *removed)
+    if is_release_only:
+        return cleaned
+    # The removal of the exclusion changes the generation, which the usual resume tests.
+    proof = prove(StepKind.PROVE_RELEASE, gang, job, "is let through")
+    return (*cleaned, proof, restart_job(gang, job, desired.action))
+
+
+def _excluded(job: Owner) -> Exclusion | None:
+    """Return the exclusion that the resume removes. The template can change only while the Job is suspended."""
+    return read_exclusion(job.exclusion) if job.suspended else None
