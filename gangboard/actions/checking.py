@@ -31,6 +31,7 @@ from gangboard.facts.surroundings import Surroundings
 from gangboard.plugins import registry
 from gangboard.policy.plan import plan
 from gangboard.store import actions, gang_objects
+from gangboard.store.access import viewer_of
 from gangboard.store.levers import read_levers
 from gangboard.store.models import ActionStep, Cluster, Gang
 
@@ -64,7 +65,7 @@ def check(execution: ActionExecution) -> float:
         not_due = hold_expiry.reason_not_due(gang, execution.action.name, ended_hold, execution.now)
         if not_due:
             return exit_early(execution, _refused(not_due, ""))
-    surroundings = surroundings_of(cluster.pk, gang, actions.read_request(execution.action))
+    surroundings = _surroundings(execution, cluster, gang)
     planned = _plan(execution, gang, levers, surroundings)
     if not planned.allowed:
         return exit_early(execution, _refused(planned.why_not, planned.needs))
@@ -95,6 +96,17 @@ def _read_target(execution: ActionExecution, live: LiveReader) -> LiveOwner | Ac
         sentence = refusals.changed(execution.object_name, action.generation, meta.generation)
         return ActionExit(ActionState.CONFLICT, f"{sentence} Nothing was sent.")
     return target
+
+
+def _surroundings(
+    execution: ActionExecution, cluster: Cluster, gang: GangModel
+) -> Surroundings | None:
+    """Return the nodes and pods that a relocation needs, with the rights of its requester."""
+    user = execution.action.user
+    if user is None:
+        return None
+    action_request = actions.read_request(execution.action)
+    return surroundings_of(viewer_of(user), cluster.pk, gang, action_request, is_stored=True)
 
 
 def _plan(

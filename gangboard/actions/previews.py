@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from types import MappingProxyType
 
@@ -122,7 +122,7 @@ def _plan(
         action="",
         now=now,
         chosen=chosen,
-        surroundings=surroundings_of(cluster.pk, gang, action_request),
+        surroundings=surroundings_of(viewer, cluster.pk, gang, action_request, is_stored=False),
     )
     if cluster.contact_at is not None and now - cluster.contact_at <= SILENT_AFTER:
         return planned
@@ -131,9 +131,14 @@ def _plan(
 
 
 def surroundings_of(
-    cluster_id: int, gang: Gang, action_request: ActionRequest
+    viewer: Viewer, cluster_id: int, gang: Gang, action_request: ActionRequest, *, is_stored: bool
 ) -> Surroundings | None:
-    """Return the stored nodes and pods around a gang for a relocation. None, without a query, for other verbs."""
+    """Return the stored nodes and pods around a gang for a relocation. None, without a query, for other verbs.
+
+    `is_stored`: the resulting texts are stored for other readers.
+    """
     if action_request.verb is not Verb.RELOCATE:
         return None
-    return read_surroundings(cluster_id, gang)
+    surroundings = read_surroundings(cluster_id, gang)
+    names_nodes = viewer.names_nodes(cluster_id)
+    return replace(surroundings, names_nodes=names_nodes, is_stored=is_stored)

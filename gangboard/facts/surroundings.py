@@ -31,6 +31,10 @@ class Surroundings:
     owners_on: Mapping[str, frozenset[str]] = field(default_factory=dict)
     """Node → uids of the owners of the gangs with pods on it."""
     waiting: tuple[WaitingPods, ...] = ()
+    names_nodes: bool = False
+    """The requester may see the names of all nodes, not only of those with its own pods."""
+    is_stored: bool = True
+    """The texts are stored, and people read them who may see fewer nodes. They name no node without own pods."""
 
     def pods_of(self, uid: str) -> tuple[Pod, ...]:
         """Return the pods of a Job."""

@@ -142,12 +142,12 @@ def _place(
     surroundings = desired.surroundings or Surroundings(why="nodes: not read yet")
     if surroundings.why:
         return PlanRefusal(f"Whether {name} fits elsewhere is unknown: {surroundings.why}.")
-    exclusion = exclusion_of(avoid, surroundings, desired.levers.topology_keys)
-    if isinstance(exclusion, PlanRefusal):
-        return exclusion
     pods = surroundings.pods_of(job.meta.ref.uid)
     if not pods:
         return PlanRefusal(f"{name} has no pod on a node: nothing to move.")
+    exclusion = exclusion_of(avoid, surroundings, desired.levers.topology_keys, pods)
+    if isinstance(exclusion, PlanRefusal):
+        return exclusion
     left = excluded_nodes(exclusion, surroundings.nodes)
     if not any(pod.node in left for pod in pods):
         return PlanRefusal(f"No pod of {name} is on {exclusion.text}: nothing to move.")
@@ -203,7 +203,8 @@ def _explain(
             "they may give up on their own."
         )
     if destination.nodes:
-        reactions.append(f"It fits now on {names(destination.nodes)}; the scheduler chooses.")
+        places = _place_names(destination, desired.surroundings)
+        reactions.append(f"It fits now on {places}; the scheduler chooses.")
     kind = kind_above(job.meta.controller)
     if kind is not None:
         reactions += kind.conduct.relocation_reactions(gang, job)
@@ -223,7 +224,10 @@ def _explain(
     return replace(
         decision,
         before={**decision.before, "nodes": before} if before else decision.before,
-        after={**decision.after, "nodes": _planned_nodes(exclusion, destination)}
+        after={
+            **decision.after,
+            "nodes": _planned_nodes(exclusion, destination, desired.surroundings),
+        }
         if before
         else decision.after,
         reactions=tuple(text for text in reactions if text),
@@ -231,9 +235,17 @@ def _explain(
     )
 
 
-def _planned_nodes(exclusion: Exclusion | None, destination: Destination) -> str:
+def _place_names(destination: Destination, surroundings: Surroundings | None) -> str:
+    """Return the names of the expected nodes, or their number if not every reader may see the names."""
+    may_name = surroundings is not None and surroundings.names_nodes and not surroundings.is_stored
+    return names(destination.nodes) if may_name else count(len(destination.nodes), "node")
+
+
+def _planned_nodes(
+    exclusion: Exclusion | None, destination: Destination, surroundings: Surroundings | None
+) -> str:
     if destination.nodes:
-        return f"such as {names(destination.nodes)}"
+        return f"such as {_place_names(destination, surroundings)}"
     return f"not {exclusion.text}" if exclusion is not None else "any that suit"
 
 

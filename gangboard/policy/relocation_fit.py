@@ -48,11 +48,12 @@ class Destination:
 
 
 def exclusion_of(
-    avoid: Avoid, surroundings: Surroundings, keys: Sequence[str]
+    avoid: Avoid, surroundings: Surroundings, keys: Sequence[str], pods: Sequence[Pod]
 ) -> Exclusion | PlanRefusal:
     """Return the node requirement for a place, or why the place cannot be excluded.
 
-    `keys` are the topology labels that an admin allows.
+    `keys` are the topology labels that an admin allows, `pods` those of the Job. A requester who may not
+    see all nodes gets the same answer for a node without own pods as for a missing one.
     """
     if avoid.topology is not None:
         key, value = avoid.topology
@@ -62,16 +63,19 @@ def exclusion_of(
                 f"{key} is not among the node labels whose domains a Job may leave: {allowed}.",
                 f"GANGBOARD_TOPOLOGY_LABELS={','.join((*keys, key))}",
             )
-        if not any(node.labels.get(key) == value for node in surroundings.nodes):
-            return PlanRefusal(f"No node has the label {key}={value}.")
         return Exclusion(key, (value,))
-    known = {node.name: node for node in surroundings.nodes}
+    own = {pod.node for pod in pods}
+    known = {
+        node.name: node
+        for node in surroundings.nodes
+        if surroundings.names_nodes or node.name in own
+    }
     hosts: dict[str, int] = defaultdict(int)
     for node in surroundings.nodes:
         hosts[node.labels.get(HOSTNAME, "")] += 1
     for name in avoid.nodes:
         if name not in known:
-            return PlanRefusal(f"The cluster has no node {name}.")
+            return PlanRefusal(f"There is no node {name}, or you may not see it.")
         host = known[name].labels.get(HOSTNAME, "")
         if not host or hosts[host] > 1:
             return PlanRefusal(
