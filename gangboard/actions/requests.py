@@ -133,7 +133,10 @@ def check_each(
 def check(
     action_request: ActionRequest, *, now: datetime, reason_needed: bool = True
 ) -> ActionRequest:
-    """Return the request with its reason stripped. Raises RequestError (INVALID)."""
+    """Return the request with its reason stripped. Raises RequestError (INVALID).
+
+    A preview needs no reason, and no place that a relocation avoids.
+    """
     reason = " ".join(action_request.reason.split())
     target = action_request.target
     for name, longest in _LONGEST.items():
@@ -144,7 +147,7 @@ def check(
         raise _invalid("The target's generation must be a positive number.")
     if registry.owner_kind(target.api_group, target.kind) is None:
         raise _invalid(f"gangboard does not know how to suspend objects of kind {target.kind}.")
-    _check_avoid(action_request)
+    _check_avoid(action_request, needed=reason_needed)
     if reason_needed and len(reason) < SHORTEST_REASON:
         raise _invalid(f"A reason of at least {SHORTEST_REASON} characters is needed.", "reason")
     if len(reason) > LONGEST_REASON or "\x00" in reason:
@@ -157,16 +160,18 @@ def check(
     return replace(action_request, reason=reason, until=_checked_until(action_request.until, now))
 
 
-def _check_avoid(action_request: ActionRequest) -> None:
+def _check_avoid(action_request: ActionRequest, *, needed: bool) -> None:
     avoid = action_request.avoid
     if action_request.verb is not Verb.RELOCATE:
         if avoid is not None:
             raise _invalid("Only a relocation has a place to avoid.", "avoid")
         return
     if avoid is None:
-        raise _invalid(
-            "A relocation needs the place to avoid: nodes, or a topology domain.", "avoid"
-        )
+        if needed:
+            raise _invalid(
+                "A relocation needs the place to avoid: nodes, or a topology domain.", "avoid"
+            )
+        return
     if action_request.forced:
         raise _invalid("A relocation cannot be forced.")
     texts = (*avoid.nodes, *(avoid.topology or ()))

@@ -107,12 +107,13 @@ def _plan(gang: Gang, desired: DesiredAction, uid: str, *, with_steps: bool) -> 
     if isinstance(result, PlanRefusal):
         return _refused(desired, meta, result)
     decision = result.decision
+    has_place = desired.verb is not Verb.RELOCATE or desired.avoid is not None
     return Plan(
         verb=desired.verb,
         subject=meta.ref,
         generation=meta.generation,
         lever=result.lever.key,
-        steps=decision.steps() if with_steps else (),
+        steps=decision.steps() if with_steps and has_place else (),
         reactions=decision.reactions,
         warnings=decision.warnings,
         before=decision.before,

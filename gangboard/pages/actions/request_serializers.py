@@ -148,6 +148,12 @@ class ActionRequestSerializer(StrictSerializer):
         help_text="For admins: try a lever that is not proved. This is a plain suspend that is watched like any other. It usually ends `reverted`, with the client that undid it.",
     )
 
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """Return the fields. Raises ValidationError for a relocation without a place."""
+        if attrs["verb"] == Verb.RELOCATE and attrs.get("avoid") is None:
+            raise ValidationError({"avoid": ["A relocation needs the place to avoid."]})
+        return attrs
+
     def create(self, validated_data: dict[str, Any]) -> ActionRequest:
         """Return the action request. `save` passes the idempotency key, which is a header."""
         return ActionRequest(
