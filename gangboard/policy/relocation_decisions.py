@@ -8,7 +8,7 @@ from dataclasses import replace
 from gangboard.domain.action import Avoid, ClusterLevers
 from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
-from gangboard.domain.text import count, label, names
+from gangboard.domain.text import count, label, names, plural
 from gangboard.facts.gang import Gang
 from gangboard.facts.surroundings import Surroundings
 from gangboard.plugins import registry
@@ -193,18 +193,19 @@ def _explain(
 ) -> Decision:
     """Return a decision with the effects on the Job, its siblings and other pods."""
     pods = _pods(job, desired.surroundings)
-    reactions = [*decision.reactions, pods_deleted(job.active_pods, job.grace_seconds)]
-    siblings = (
-        gang.unfinished_beside(job, frozenset()) if job.meta.ref.uid in gang.child_jobs else 0
-    )
-    if siblings:
-        reactions.append(
-            f"The other {count(siblings, 'Job')} of {gang.name} keep{'s' if siblings == 1 else ''} running, and wait for it; "
-            "they may give up on their own."
-        )
+    reactions = []
     if destination.nodes:
         places = _place_names(destination, desired.surroundings)
         reactions.append(f"It fits now on {places}; the scheduler chooses.")
+    reactions.append(pods_deleted(job.active_pods, job.grace_seconds))
+    is_child = job.meta.ref.uid in gang.child_jobs
+    siblings = gang.unfinished_beside(job, frozenset()) if is_child else 0
+    if siblings:
+        reactions.append(
+            f"The other {count(siblings, 'Job')} of {gang.name} {plural(siblings, 'keep')} running, and "
+            f"{plural(siblings, 'wait')} for it; a long wait may end {'it' if siblings == 1 else 'them'}."
+        )
+    reactions += decision.reactions
     kind = kind_above(job.meta.controller)
     if kind is not None:
         reactions += kind.conduct.relocation_reactions(gang, job)

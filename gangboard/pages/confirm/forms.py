@@ -141,14 +141,10 @@ class ActionForm(forms.Form):
     @property
     def missing_input(self) -> str:
         """The error sentence for a missing or unknown verb or object, or an empty string."""
-        return next(
-            (
-                str(self.errors[name][0])
-                for name in ("verb", "target", "avoid")
-                if name in self.errors
-            ),
-            "Relocate one Job at a time." if self._relocates_several else "",
-        )
+        for name in ("verb", "target", "avoid"):
+            if name in self.errors:
+                return str(self.errors[name][0])
+        return "Relocate one Job at a time." if self._relocates_several else ""
 
     @property
     def _relocates_several(self) -> bool:
