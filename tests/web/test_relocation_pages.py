@@ -45,7 +45,10 @@ def test_the_second_step_shows_where_it_fits(operator: Person, gang: Gang) -> No
     assert "It leaves node n0 and restarts elsewhere." in page
     assert "The other 2 Jobs of JobSet llama keep running" in page
     assert "It fits now on" in page
-    assert "A restart of JobSet llama creates Job llama-workers-0 again, without the exclusion." in page
+    assert (
+        "A restart of JobSet llama creates Job llama-workers-0 again, without the exclusion."
+        in page
+    )
     assert 'name="avoid" value="node:n0"' in page
     assert Action.objects.count() == 0
 
