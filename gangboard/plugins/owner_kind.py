@@ -201,6 +201,16 @@ class OwnerKind:
 
     # Decoding
 
+    @property
+    def all_levers(self) -> tuple[str, ...]:
+        """Keys of the levers for its objects and for their child Jobs."""
+        return (
+            *self.levers,
+            *self.relocation_levers,
+            *self.child_levers,
+            *self.child_relocation_levers,
+        )
+
     @cached_property
     def resource(self) -> Resource:
         """The resource for listing and decoding its objects."""

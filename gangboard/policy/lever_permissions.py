@@ -69,7 +69,7 @@ def patched_resources(options: PermissionOptions) -> tuple[PatchedResource, ...]
 def created_resources(options: PermissionOptions) -> tuple[CreatedResource, ...]:
     """Return the resources whose objects levers create, if the cluster serves owners for these."""
     owners = parents(options)
-    used = {key for kind in _served_kinds(options) for key in _keys(kind)}
+    used = {key for kind in _served_kinds(options) for key in kind.all_levers}
     return tuple(
         created
         for lever in registry.levers()
@@ -91,16 +91,6 @@ def read_only_resources(options: PermissionOptions) -> tuple[Resource, ...]:
 def parents(options: PermissionOptions) -> tuple[Parent, ...]:
     """Return the kinds with a lever for single Jobs."""
     return tuple(_identity(kind) for kind in _served_kinds(options) if kind.child_levers)
-
-
-def _keys(kind: OwnerKind) -> tuple[str, ...]:
-    """Return the levers for objects of a kind and for their child Jobs."""
-    return (
-        *kind.levers,
-        *kind.relocation_levers,
-        *kind.child_levers,
-        *kind.child_relocation_levers,
-    )
 
 
 def _served_kinds(options: PermissionOptions) -> list[OwnerKind]:
@@ -237,7 +227,7 @@ def _rights_by_lever(
         if (created := _creation_rights(lever, options)) is not None
     }
     for kind in kinds:
-        for key in _keys(kind):
+        for key in kind.all_levers:
             if key in usable:
                 rights[key] |= _rights(kind.resource, changed) | usable[key]
         for key in (*kind.child_levers, *kind.child_relocation_levers):
