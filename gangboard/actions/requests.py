@@ -25,7 +25,7 @@ LONGEST_HOLD = timedelta(days=30)
 LONGEST_KEY = 200
 KEY_LIFE = timedelta(hours=24)
 """How long an idempotency key names the action that it created."""
-MOST_AVOIDED = 50
+MOST_AVOIDED = 20
 """Nodes that one relocation can avoid."""
 LONGEST_PLACE = 316
 """Characters of the longest label key."""

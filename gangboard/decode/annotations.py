@@ -11,7 +11,7 @@ from gangboard.domain.hold import ACTION_ANNOTATION, EXCLUSION, HELD_BY, PAUSED_
 _MAX_TEXT = 253
 _MAX_PARALLELISM = 2**31 - 1
 _MAX_EXCLUSION = 16_384
-"""Characters of the largest exclusion that gangboard writes: 50 node names of 253 characters."""
+"""Characters. The largest exclusion that gangboard writes has 20 host names, less than 6,000."""
 
 
 class WireActionAnnotations(Wire):

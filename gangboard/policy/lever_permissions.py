@@ -67,14 +67,19 @@ def patched_resources(options: PermissionOptions) -> tuple[PatchedResource, ...]
 
 
 def created_resources(options: PermissionOptions) -> tuple[CreatedResource, ...]:
-    """Return the resources whose objects levers create, if the cluster serves owners for these."""
+    """Return the resources whose objects levers create, if the cluster serves owners for these.
+
+    Levers that create objects of one resource have the same conditions.
+    """
     owners = parents(options)
     used = {key for kind in _served_kinds(options) for key in kind.all_levers}
     return tuple(
-        created
-        for lever in registry.levers()
-        if lever.key in used and _is_enabled(lever, options)
-        if (created := lever.created_resource(owners)) is not None
+        {
+            (created.group, created.plural): created
+            for lever in registry.levers()
+            if lever.key in used and _is_enabled(lever, options)
+            if (created := lever.created_resource(owners)) is not None
+        }.values()
     )
 
 

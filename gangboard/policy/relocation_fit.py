@@ -288,6 +288,8 @@ def _nothing_fits(pod_sets: Sequence[PodSet], snapshot: NodeSnapshot, exclusion:
     asks = f"{count(pod_set.count, 'pod')} of {format_amount(resource, amounts[resource])}"
     if free is None:
         return f"Nothing else fits: no node outside {exclusion.text} suits its {asks}."
+    if free >= amounts[resource]:
+        return f"Nothing else fits: outside {exclusion.text} its {asks} find no room together."
     largest = format_amount(resource, max(free, 0))
     return (
         f"Nothing else fits: it has {asks}, and the largest free place outside {exclusion.text} "

@@ -70,10 +70,7 @@ def test_a_request_stores_the_place(operator: Person, gang: Gang) -> None:
 def test_nothing_else_fits(operator: Person, gang: Gang, cluster: Cluster) -> None:
     cluster.nodecapacity_set.filter(name__startswith="spare").delete()
     page = ask(operator, gang, "node:n0")
-    assert (
-        "Nothing else fits: it has 2 pods of 6 CPUs, and the largest free place outside node n0 is "
-        "8 CPUs." in page
-    )
+    assert "Nothing else fits: outside node n0 its 2 pods of 6 CPUs find no room together." in page
     assert 'name="reason"' not in page
 
 

@@ -31,8 +31,8 @@ _CODES = {
     RequestErrorCode.MOVED_ON: ProblemCode.MOVED_ON,
     RequestErrorCode.BUSY: ProblemCode.BUSY,
 }
-LARGEST_BODY = 32_768
-"""Bytes. The longest names, the longest reason and 50 nodes together have less than 22,000."""
+LARGEST_BODY = 16_384
+"""Bytes. The longest names, the longest reason and 20 nodes together have less than 14,000."""
 _KEY = OpenApiParameter(
     "Idempotency-Key",
     str,
