@@ -15,6 +15,7 @@ from typing import Any
 from django.db.models import Q
 
 from gangboard.actions.hold_cache import CachedHold, read_holds
+from gangboard.actions.relocation import KEEPS_HOLD
 from gangboard.actions.step_results import hold_from_step
 from gangboard.domain.action import ActionState, StepKind, Verb
 from gangboard.domain.hold import Hold
@@ -45,7 +46,11 @@ def requeue(now: datetime, holds: Collection[CachedHold]) -> list[str]:
         guarded=False,
         due_at=None,
     )
-    failed = {(action.cluster_id, action.pk): action for action in rows}
+    failed = {
+        (action.cluster_id, action.pk): action
+        for action in rows
+        if not action.context.get(KEEPS_HOLD)
+    }
     if not failed:
         return []
     steps, requeued = _creation_steps(failed.values()), []

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from gangboard.actions import relocation
+from gangboard.actions.sweeper import Sweeper
 from gangboard.domain.action import Avoid
 from gangboard.store.models import Action, Cluster, Grant, LeverRecord
 from tests.actions.site import JOBSET, JOBSETS, NAMESPACE, WORKER, Site, played
@@ -92,7 +93,15 @@ def test_pods_that_do_not_end_are_named(site: Site, monkeypatch: pytest.MonkeyPa
     assert action.state == "failed", action.message
     assert "did not end within" in action.message
     assert any(f"{name} on node" in action.message for name in pods)
-    runs_as_before(site, action)
+    # New pods would run beside the old ones, so the Job stays held until a person resumes it.
+    assert site.suspended()
+    assert len(site.holds()) == 1
+    site.poll()
+    site.clock.advance(60)
+    assert Sweeper(site.clock).sweep().due == ()
+    assert site.act("resume").state == "verified"
+    assert site.holds() == []
+    assert not site.suspended()
 
 
 def test_a_jobset_that_is_suspended_meanwhile_keeps_its_job(site: Site) -> None:
