@@ -102,6 +102,8 @@ ACTS: dict[str, tuple[Act, ...]] = {
                 launched.training_job,
                 launched.launcher_and_workers,
                 rays.suspended_and_resumed,
+                relocating.moved_in_a_queue,
+                relocating.moved_under_a_trainjob,
             ),
             holds=True,
         ),

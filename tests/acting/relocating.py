@@ -10,7 +10,9 @@ from typing import Any
 
 from tests.acting.scene import Json, Scene, until, wait
 from tests.controlplane.nodes import make_nodes, node
-from tests.controlplane.objects import JobOptions, job, jobset, podgroup
+from tests.controlplane.objects import JobOptions, PodOptions, job, jobset, podgroup
+from tests.controlplane.queues import KUEUE, make_queue
+from tests.controlplane.trainjobs import TRAINER, create_when_taken, runtime, trainjob
 
 JOB, SIBLING = "run-w-1", "run-w-0"
 HOST, ZONE = "kubernetes.io/hostname", "topology.kubernetes.io/zone"
@@ -153,6 +155,57 @@ def moved_under_kills(scene: Scene) -> None:
             assert place not in _nodes(scene, JOB)
     finally:
         scene.may_go_on.set()
+
+
+def moved_in_a_queue(scene: Scene) -> None:
+    """Kueue keeps the quota of an admitted JobSet and evicts nothing while one Job moves."""
+    scene.set_up(nodes=0)
+    _make_nodes(scene, 6)
+    queue = make_queue(scene.client, scene.namespace, {"cpu": "32"})
+    workers: JobOptions = {
+        "replicas": 2,
+        "pods": PODS,
+        "cpu": "3",
+        "grace": 1,
+        "node_selector": scene.where,
+    }
+    labels = {"kueue.x-k8s.io/queue-name": queue}
+    manifest = jobset("run", scene.namespace, jobs={"w": workers}, labels=labels)
+    scene.client.create(manifest)
+    scene.wait_running(2 * PODS)
+    scene.wait_seen("run", JOB)
+    _relocate_and_check(scene)
+    (workload,) = scene.client.list(KUEUE, "Workload", scene.namespace)
+    conditions = {entry["type"]: entry["status"] for entry in workload["status"]["conditions"]}
+    assert (conditions["Admitted"], conditions.get("Evicted", "False")) == ("True", "False")
+
+
+def moved_under_a_trainjob(scene: Scene) -> None:
+    """One Job of a TrainJob moves. Trainer and JobSet leave it alone."""
+    scene.set_up(nodes=0)
+    _make_nodes(scene, 6)
+    pods: PodOptions = {"grace": 1, "cpu": "3", "node_selector": scene.where}
+    name, child = scene.namespace, "run-node-0"
+    scene.client.create(runtime(name, node=pods, beside={"driver": pods}))
+    try:
+        create_when_taken(scene.client, trainjob("run", scene.namespace, name, nodes=PODS))
+        scene.wait_running(PODS + 1)
+        scene.code("run", "running")
+        before, generation = (
+            scene.uids("run-driver-0"),
+            scene.jobset("run")["metadata"]["generation"],
+        )
+        (left, *_) = sorted(_nodes(scene, child))
+        avoid = {"nodes": [left]}
+        scene.wait_seen("run", child)
+        _wait_allowed(scene, avoid, child)
+        ended = scene.act("relocate", _job(scene, child), avoid=avoid)
+        assert (ended["state"], ended["lever"]) == ("verified", "hold-exclusion"), ended
+        assert left not in _nodes(scene, child)
+        assert scene.uids("run-driver-0") == before
+        assert scene.jobset("run")["metadata"]["generation"] == generation
+    finally:
+        scene.client.delete(TRAINER, "ClusterTrainingRuntime", name)
 
 
 # Set-up

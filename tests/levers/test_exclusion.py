@@ -29,7 +29,7 @@ BAD = Exclusion(HOST, ("bad",))
 NOT_BAD = {"key": HOST, "operator": "NotIn", "values": ["bad"]}
 POOL = {"key": "pool", "operator": "In", "values": ["a"]}
 ARCH = {"key": "arch", "operator": "Exists"}
-POD_AFFINITY = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": []}}
+POD_AFFINITY: Json = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": []}}
 PREFERRED = {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 1, "preference": {}}]}
 
 
