@@ -13,7 +13,7 @@ from gangboard.domain.resources import scheduler_units
 from gangboard.facts.gang import Gang
 from gangboard.facts.surroundings import Surroundings, WaitingPods
 from gangboard.store.capacity import NodeCapacityRow, read_stored_nodes, read_stored_shapes
-from gangboard.store.objects import read_objects
+from gangboard.store.uid_lookups import Reference, read_referenced
 
 
 def read_surroundings(cluster_id: int, gang: Gang) -> Surroundings:
@@ -42,14 +42,14 @@ def read_surroundings(cluster_id: int, gang: Gang) -> Surroundings:
 
 def _read_pods(cluster_id: int, gang: Gang, rows: Iterable[NodeCapacityRow]) -> tuple[Pod, ...]:
     owner = gang.owner.meta.ref
-    uids = [uid for row in rows for uid, root in row.pods.items() if root == owner.uid]
-    pods = read_objects(cluster_id, uids, {POD.key: Pod}).values()
-    return tuple(
-        sorted(
-            (pod for pod in pods if pod.is_live and pod.meta.ref.namespace == owner.namespace),
-            key=lambda pod: pod.meta.ref.name,
-        )
-    )
+    references = [
+        Reference(cluster_id, owner.namespace, uid)
+        for row in rows
+        for uid, root in row.pods.items()
+        if root == owner.uid
+    ]
+    pods = read_referenced(references, {POD.key: Pod}).values()
+    return tuple(sorted((pod for pod in pods if pod.is_live), key=lambda pod: pod.meta.ref.name))
 
 
 def _node(row: NodeCapacityRow) -> NodeInfo:
