@@ -125,10 +125,6 @@ _HOST = r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9_])?)"
 _URL = re.compile(rf"https?://{_HOST}(:\d{{1,5}})?(/[^\s?#]*)?")
 HOSTS = re.compile(rf"\*|\.?{_HOST}")
 """A host name as in Django's ALLOWED_HOSTS, without scheme and port."""
-LABEL_KEYS = re.compile(
-    r"([a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?"
-)
-"""A label key, whose prefix is a DNS name."""
 ORIGINS = re.compile(rf"https?://(\*\.)?{_HOST}(:\d{{1,5}})?")
 """An origin as browsers send it, without a path or a trailing slash."""
 
@@ -221,20 +217,13 @@ def _check_range(name: str, value: float, least: float, most: float) -> None:
 
 
 def read_list(
-    name: str,
-    default: tuple[str, ...],
-    meaning: str,
-    *,
-    form: re.Pattern[str],
-    wanted: str,
-    has_case: bool = False,
+    name: str, default: tuple[str, ...], meaning: str, *, form: re.Pattern[str], wanted: str
 ) -> tuple[str, ...]:
-    """Return a comma-separated list of texts of one form, in lower case unless `has_case`."""
+    """Return a comma-separated list of texts of one form, in lower case."""
     raw = _raw(name)
     value = default
     if raw is not None:
-        text = raw if has_case else raw.lower()
-        value = tuple(item.strip() for item in text.split(",") if item.strip())
+        value = tuple(item.strip().lower() for item in raw.split(",") if item.strip())
     for item in value:
         if not form.fullmatch(item):
             raise SettingError(f"{name} has {item!r}; it must be {wanted}, separated by commas")
