@@ -39,7 +39,8 @@ def roll_back(execution: ActionExecution) -> str:
     may_differ = execution.action.verb == Verb.RELOCATE
     if raw is None or not (is_same or may_differ) or not _is_suspended_by_action(execution, raw):
         if step is None:
-            return ""
+            is_running = raw is not None and patches.value_at(raw, "/spec/suspend") is not True
+            return f"{name} runs again." if may_differ and is_running else ""
         _record(execution, step, StepState.DONE, "It is resumed.")
         return f"{name} is resumed."
     if step is not None:

@@ -111,8 +111,8 @@ def create(
     bump_data_version(cluster.pk)
     audit(
         "requested",
-        f"{actor} asked to {action.button.lower()} {target.kind} {target.namespace}/{target.name}: "
-        f"{action_request.reason}",
+        f"{actor} asked to {action.button.lower()} {target.kind} {target.namespace}/{target.name}"
+        f"{_place_text(action)}: {action_request.reason}",
         at=now,
         actor=actor,
         action=action,
@@ -185,6 +185,11 @@ def _read_avoid(stored: dict[str, Any] | None) -> Avoid | None:
         return None
     topology = stored["topology"]
     return Avoid(tuple(stored["nodes"]), (topology[0], topology[1]) if topology else None)
+
+
+def _place_text(action: Action) -> str:
+    text = avoid_text(action)
+    return f" away from {text}" if text else ""
 
 
 def avoid_text(action: Action) -> str:

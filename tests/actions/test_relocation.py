@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from gangboard.domain.action import Avoid
-from gangboard.store.models import Action, LeverRecord
+from gangboard.store.models import Action, AuditEntry, LeverRecord
 from tests.actions.site import WORKER, Site
 
 Json = dict[str, Any]
@@ -116,3 +116,12 @@ def test_a_job_of_its_own_moves(site: Site) -> None:
 def _changed(job: Json, change: Any) -> Json:
     change(job)
     return job
+
+
+def test_the_audit_names_the_place(site: Site) -> None:
+    (before,) = nodes_of(site)
+    site.request("relocate", avoid=Avoid((before,)))
+    (line,) = AuditEntry.objects.filter(event="requested")
+    assert line.sentence == (
+        f"olga asked to relocate Job team-nlp/{WORKER} away from node {before}: the loss explodes"
+    )

@@ -35,24 +35,25 @@ def watch(execution: ActionExecution) -> float:
     if raw is None:
         return PAUSE
     live = LiveReader(execution.client, execution.context.get("versions", {}))
-    pods = tuple(
-        pod
-        for pod in live.pods(execution.action.namespace, execution.context["jobs"])
-        if pod.is_live
-    )
+    old = set(execution.context["pods"])
+    every = live.pods(execution.action.namespace, execution.context["jobs"])
+    new = tuple(pod for pod in every if pod.meta.ref.uid not in old)
+    pods = tuple(pod for pod in every if pod.is_live)
     watched = (execution.now - _applied_at(execution)).total_seconds()
     wanted = _wanted_pods(raw)
     ready = [pod for pod in pods if pod.is_ready and pod.node]
-    old = set(execution.context["pods"])
     left = set(execution.context["left"])
-    returned = sorted({pod.node for pod in pods if pod.node in left})
+    returned = sorted({pod.node for pod in new if pod.node in left})
     if returned:
         place = f"{is_or_are(len(returned))} in the place that it should leave"
         sentence = f"{execution.object_name} runs again, but {names(returned)} {place}."
         return _end(execution, ActionExit(ActionState.FAILED, sentence))
     is_new = not any(pod.meta.ref.uid in old for pod in pods)
     if len(ready) >= wanted and is_new and watched >= execution.context["watch"]:
-        return _end_verified(execution, pods)
+        return _end_verified(execution, new)
+    if _has_failed(raw):
+        sentence = f"{execution.object_name} was restarted elsewhere and has failed since."
+        return _end(execution, ActionExit(ActionState.FAILED, sentence))
     if watched > START_SECONDS:
         sentence = (
             f"{execution.object_name} was restarted, but {_progress(pods, wanted, ready)}. {_UNDO}"
@@ -114,6 +115,13 @@ def _missing(execution: ActionExecution) -> ActionExit | None:
     return ActionExit(ActionState.GONE, sentence)
 
 
+def _has_failed(raw: Json) -> bool:
+    return any(
+        condition["type"] == "Failed" and condition["status"] == "True"
+        for condition in (raw.get("status") or {}).get("conditions") or ()
+    )
+
+
 def _wanted_pods(raw: Json) -> int:
     """Return how many pods the Job runs at once now. Completed indexes get no new pod."""
     spec, status = raw["spec"], raw.get("status") or {}
@@ -141,7 +149,7 @@ def _end(execution: ActionExecution, exit_: ActionExit) -> float:
 def _end_verified(execution: ActionExecution, pods: tuple[Pod, ...]) -> float:
     notes = sibling_changes(execution)
     before = names(execution.context["nodes"]) or "no node"
-    nodes = sorted({pod.node for pod in pods})
+    nodes = sorted({pod.node for pod in pods if pod.node})
     after = names(nodes) or "no node"
     untouched = "" if notes or not execution.context["siblings"]["pods"] else "; siblings untouched"
     sentence = f"{execution.object_name} was on {before}, runs on {after} now{untouched}."
