@@ -91,8 +91,10 @@ def test_another_worker_takes_over(site: Site, boundary: str) -> None:
     assert site.holds() == []
     assert not site.suspended()
     assert site.uids("train-workers-1") | site.uids("train-driver-0") == siblings
-    state = "failed" if boundary in {*LOST, RESUMED} else "verified"
-    assert action.state == state, action.message
+    states = {"failed"} if boundary in LOST else {"verified"}
+    # The controller may have resumed the Job meanwhile, and then nothing was lost.
+    states |= {"failed"} if boundary == RESUMED else set()
+    assert action.state in states, action.message
     assert bool(terms(site.job())) == (boundary not in LOST)
     if boundary not in LOST:
         assert before not in nodes_of(site, WORKER)
