@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from django.utils import timezone
 
@@ -10,6 +12,8 @@ from gangboard.store.actions import read_request
 from gangboard.store.models import Action, Cluster, Gang
 from tests.personas import Person
 from tests.placed_jobs import ZONE, place_job
+from tests.recorded_actions import make_action
+from tests.stored_jobsets import make_jobset
 from tests.web.acting import REASON, confirm_query, job_target, text_of
 
 pytestmark = pytest.mark.django_db
@@ -111,3 +115,28 @@ def test_the_button_is_in_the_row_of_the_job(operator: Person, viewer: Person, g
     page = text_of(operator.client.get(f"/gangs/{gang.pk}/"))
     assert f'Relocate<span class="unseen"> Job {JOB}</span></a>' in page
     assert "Relocate" not in text_of(viewer.client.get(f"/gangs/{gang.pk}/"))
+
+
+def test_the_page_of_a_node_offers_to_leave_it(operator: Person, cluster: Cluster) -> None:
+    gang = make_jobset(cluster, "mixtral", now=timezone.now(), nodes={"mixtral-workers-0": ("n0",)})
+    page = text_of(operator.client.get("/actions/node/", {"cluster": cluster.name, "node": "n0"}))
+    link = re.search(r'href="([^"]*verb=relocate[^"]*)"', page)
+    assert link is not None, page
+    assert "avoid=node%3An0" in link.group(1)
+    assert gang.pk in link.group(1)
+
+
+def test_an_ended_relocation_offers_all_nodes_again(
+    operator: Person, cluster: Cluster, gang: Gang
+) -> None:
+    action = make_action(
+        cluster,
+        verb="relocate",
+        state="verified",
+        gang_id=gang.pk,
+        avoid={"nodes": ["n0"], "topology": []},
+        finished_at=timezone.now(),
+    )
+    page = text_of(operator.client.get(f"/actions/{action.pk}/"))
+    assert "Allow all nodes" in page
+    assert "avoid=none" in page

@@ -66,5 +66,5 @@ def _undo_relocation(row: ActionRow) -> Undo | None:
     pairs = [("verb", row.verb), ("target", write_target(replace(row.target, generation=None)))]
     pairs += [("avoid", "none"), *([("gang", row.gang_id)] if row.gang_id else [])]
     return Undo(
-        f"{reverse('confirm')}?{urlencode(pairs)}", "Allow all nodes for", f"{row.kind} {row.name}"
+        f"{reverse('confirm')}?{urlencode(pairs)}", "Allow all nodes", f"{row.kind} {row.name}"
     )
