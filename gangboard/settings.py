@@ -249,6 +249,17 @@ CLUSTER_NETWORKS = env.read_networks(
     "GANGBOARD_CLUSTER_NETWORKS",
     "networks (CIDR) of API servers whose address a person gives on a page; others are not connected to",
 )
+TOPOLOGY_LABELS = tuple(
+    env.read_text(
+        "GANGBOARD_TOPOLOGY_LABELS",
+        "topology.kubernetes.io/zone",
+        "node labels whose domains a relocated Job may leave",
+        form=env.LABEL_KEYS,
+        wanted="keys of node labels such as topology.kubernetes.io/zone, separated by commas",
+    )
+    .replace(",", " ")
+    .split()
+)
 WAITERS = env.read_count(
     "GANGBOARD_WAITERS", 300, "open pages that may wait for news at once", least=1, most=5000
 )

@@ -73,7 +73,9 @@ class NodeInfo:
         if any(not _tolerates(tolerated, taint) for taint in self.taints):
             return ["node(s) had untolerated taint(s)"], False
         selector = spec.get("nodeSelector", {})
-        if any(self.labels.get(key) != value for key, value in selector.items()):
+        terms = _required_terms(spec)
+        suits = terms is None or any(_matches(self.labels, term) for term in terms)
+        if not suits or any(self.labels.get(key) != value for key, value in selector.items()):
             return ["node(s) didn't match Pod's node affinity/selector"], False
         short = [name for name, need in needs.items() if self.free.get(name, 0) < need]
         could = all(self.allocatable.get(name, 0) >= needs[name] for name in short)
@@ -83,6 +85,21 @@ class NodeInfo:
         """Reserve resources, or release them with +1."""
         for name, need in needs.items():
             self.free[name] = self.free.get(name, 0) + sign * need
+
+
+def _required_terms(spec: Json) -> list[Json] | None:
+    """Return the terms of required node affinity, one of which must match. None: there are none."""
+    node = spec.get("affinity", {}).get("nodeAffinity", {})
+    required = node.get("requiredDuringSchedulingIgnoredDuringExecution")
+    return None if required is None else list(required["nodeSelectorTerms"])
+
+
+def _matches(labels: dict[str, str], term: Json) -> bool:
+    """Return whether a node has the labels of a term. It knows the operators In and NotIn."""
+    return bool(term.get("matchExpressions")) and all(
+        (labels.get(item["key"]) in item["values"]) is (item["operator"] == "In")
+        for item in term["matchExpressions"]
+    )
 
 
 def _tolerates(tolerations: Iterable[Json], taint: Json) -> bool:

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import Any
 
-from simulator import managed_fields, refusals
+from simulator import managed_fields, refusals, template_rules
 from simulator.defaults import fill_in
 from simulator.resources import KUEUE_WORKLOADS, Resource
 from simulator.store import Json, Key, Store, Written, encode
@@ -121,6 +121,8 @@ class Writer:
                 raise refusals.not_found(resource, key[1])
             new = change(copy.deepcopy(old))
             self._check(resource, old, new)
+            if subresource == "":
+                template_rules.check(resource, old, new)
             if subresource is not None:
                 new = _confine_to_subresource(resource, old, new, subresource)
             if not subresource:  # The policy names `jobs`, which does not include `jobs/status`.

@@ -6,11 +6,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from gangboard.actions import hold_expiry, patches, preconditions, refusals
+from gangboard.actions import hold_expiry, patches, preconditions, refusals, relocation
 from gangboard.actions.actor_client import object_path
 from gangboard.actions.execution import ActionExecution
 from gangboard.actions.finishing import ActionExit, exit_early
 from gangboard.actions.live_objects import LiveOwner, LiveReader
+from gangboard.actions.previews import surroundings_of
 from gangboard.decode.holds import HOLD
 from gangboard.domain.action import (
     ActionState,
@@ -26,9 +27,11 @@ from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
 from gangboard.domain.text import label
 from gangboard.facts.gang import Gang as GangModel
+from gangboard.facts.surroundings import Surroundings
 from gangboard.plugins import registry
 from gangboard.policy.plan import plan
 from gangboard.store import actions, gang_objects
+from gangboard.store.access import viewer_of
 from gangboard.store.levers import read_levers
 from gangboard.store.models import ActionStep, Cluster, Gang
 
@@ -62,12 +65,13 @@ def check(execution: ActionExecution) -> float:
         not_due = hold_expiry.reason_not_due(gang, execution.action.name, ended_hold, execution.now)
         if not_due:
             return exit_early(execution, _refused(not_due, ""))
-    planned = _plan(execution, gang, levers)
+    surroundings = _surroundings(execution, cluster, gang)
+    planned = _plan(execution, gang, levers, surroundings)
     if not planned.allowed:
         return exit_early(execution, _refused(planned.why_not, planned.needs))
     if (exit_ := preconditions.exit_if_already_applied(execution, gang, planned)) is not None:
         return exit_early(execution, exit_)
-    execution.context.update(_baseline(live, gang, planned))
+    execution.context.update(_baseline(live, gang, planned, surroundings))
     _write_steps(execution, planned)
     return 0.0
 
@@ -94,7 +98,23 @@ def _read_target(execution: ActionExecution, live: LiveReader) -> LiveOwner | Ac
     return target
 
 
-def _plan(execution: ActionExecution, gang: GangModel, levers: ClusterLevers) -> Plan:
+def _surroundings(
+    execution: ActionExecution, cluster: Cluster, gang: GangModel
+) -> Surroundings | None:
+    """Return the nodes and pods that a relocation needs, with the rights of its requester."""
+    user = execution.action.user
+    if user is None:
+        return None
+    action_request = actions.read_request(execution.action)
+    return surroundings_of(viewer_of(user), cluster.pk, gang, action_request, is_stored=True)
+
+
+def _plan(
+    execution: ActionExecution,
+    gang: GangModel,
+    levers: ClusterLevers,
+    surroundings: Surroundings | None = None,
+) -> Plan:
     action = execution.action
     return plan(
         gang,
@@ -103,6 +123,7 @@ def _plan(execution: ActionExecution, gang: GangModel, levers: ClusterLevers) ->
         by=action.actor_name,
         action=action.pk,
         now=execution.now,
+        surroundings=surroundings,
     )
 
 
@@ -146,7 +167,9 @@ def _write_steps(execution: ActionExecution, planned: Plan) -> None:
     execution.reload_steps()
 
 
-def _baseline(live: LiveReader, gang: GangModel, planned: Plan) -> dict[str, Any]:
+def _baseline(
+    live: LiveReader, gang: GangModel, planned: Plan, surroundings: Surroundings | None
+) -> dict[str, Any]:
     """Return the state before the change, with which verification compares."""
     uid = planned.subject.uid
     own = {job.meta.ref.uid: job for job in gang.jobs if job.meta.ref.uid == uid}
@@ -156,8 +179,14 @@ def _baseline(live: LiveReader, gang: GangModel, planned: Plan) -> dict[str, Any
     namespace = planned.subject.namespace
     sibling_pods = live.pods(namespace, _names(sibling_jobs))
     found_hold = _existing_hold(gang, planned, live)
-    nodes = {pod.node for pod in live.pods(namespace, _names(own)) if pod.is_live and pod.node}
+    own_pods = [pod for pod in live.pods(namespace, _names(own)) if pod.is_live]
+    nodes = {pod.node for pod in own_pods if pod.node}
     return {
+        **(
+            relocation.baseline(planned, own_pods, surroundings)
+            if planned.verb is Verb.RELOCATE
+            else {}
+        ),
         **({"found_hold": found_hold} if found_hold else {}),
         "button": planned.label,
         "nodes": sorted(nodes),
@@ -222,10 +251,12 @@ def _subjects(live: LiveReader, planned: Plan) -> list[dict[str, Any]]:
 
     If a step creates an object for a controller, also the object that the controller will change.
     """
+    if planned.verb is Verb.RELOCATE:
+        return [relocation.subject(planned)]
     subjects = [
         _subject(step.path, step.patch, label(step.subject), step.subject.uid)
         for step in planned.steps
-        if step.kind is StepKind.PATCH
+        if step.kind in (StepKind.PATCH, StepKind.RESTART)
     ]
     ref = planned.subject
     kind = registry.owner_kind(ref.group, ref.kind)

@@ -30,7 +30,17 @@ SLOWEST_REQUEST = 15.0
 """Longest time of a request in seconds, including the connect."""
 TOLERANCE = timedelta(minutes=1)
 """Allowed difference between the clocks of two workers."""
-_TIME_KEYS = frozenset({"since", "sent_at", "quiet_since", "missing_since"})
+_TIME_KEYS = frozenset(
+    {
+        "since",
+        "sent_at",
+        "quiet_since",
+        "missing_since",
+        "stopping_since",
+        "starting_since",
+        "removing_since",
+    }
+)
 """Keys with times in the context of an action."""
 
 
@@ -73,6 +83,8 @@ class ActionExecution:
         """The past participle for sentences: `Suspended`, `Paused`, `Resumed`, `Released`."""
         if self.action.verb == Verb.RESUME:
             return f"{self.action.button}d"
+        if self.action.verb == Verb.RELOCATE:
+            return "Restarted"
         lever = registry.lever(self.action.lever)
         return "Suspended" if lever is None else lever.applied
 

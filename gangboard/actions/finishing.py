@@ -16,6 +16,7 @@ from gangboard.actions import patches, rollback
 from gangboard.actions.actor_client import NoActorError, get_object
 from gangboard.actions.execution import ActionExecution
 from gangboard.domain.action import ActionState, StepKind, StepState, Verb
+from gangboard.domain.hold import POLICY_STARTING
 from gangboard.domain.shell import command, line_in_cluster
 from gangboard.kube.errors import KubeError, KubeErrorCode
 from gangboard.store import actions
@@ -51,7 +52,7 @@ def exit_early(
     """
     exit_ = replace(exit_, sentence=f"{exit_.sentence} {_completed_steps(execution)}".strip())
     hold = execution.context.get("hold")
-    if hold is None or execution.action.verb != Verb.SUSPEND:
+    if not _must_undo(execution):
         finish(execution, exit_, step=step, step_columns=step_columns)
         return 0.0
     execution.context["exit"] = {
@@ -61,8 +62,9 @@ def exit_early(
         "tries": 0,
     }
     execution.checkpoint("exit:begin")
+    undo = f"Hold {hold['name']} is being removed." if hold else "It is being resumed."
     execution.write(
-        message=f"{exit_.sentence} Hold {hold['name']} is being removed.",
+        message=f"{exit_.sentence} {undo}",
         step=step,
         step_columns=step_columns,
         context=True,
@@ -73,11 +75,33 @@ def exit_early(
     return 0.0
 
 
+def _must_undo(execution: ActionExecution) -> bool:
+    """Return whether an action that ends early has a Hold to remove, or a Job to resume.
+
+    A relocation undoes its suspend until the Job runs again.
+    """
+    has_hold = execution.context.get("hold") is not None
+    if execution.action.verb == Verb.SUSPEND:
+        return has_hold
+    if execution.action.verb != Verb.RELOCATE or execution.context.get("restarted"):
+        return False
+    open_states = (StepState.PENDING.value, StepState.SKIPPED.value)
+    return has_hold or any(
+        step.kind == StepKind.PATCH.value and step.state not in open_states
+        for step in execution.steps
+    )
+
+
 def _completed_steps(execution: ActionExecution) -> str:
     """Return a sentence with the changes that remain when an action ends half-way, or an empty string."""
     if execution.action.applied_at is not None:
         return ""
-    kinds = (StepKind.PATCH.value, StepKind.CREATE.value, StepKind.DELETE_HOLD.value)
+    kinds = (
+        StepKind.PATCH.value,
+        StepKind.CREATE.value,
+        StepKind.EXCLUDE.value,
+        StepKind.DELETE_HOLD.value,
+    )
     done = [
         step.name
         for step in execution.steps
@@ -118,7 +142,13 @@ def finish(
     execution.checkpoint("end:after")
 
 
-def _add_removal(execution: ActionExecution, hold: dict[str, Any]) -> None:
+def _add_removal(execution: ActionExecution, hold: dict[str, Any] | None) -> None:
+    """Add the step that removes the Hold, or reuse the planned one. Steps that are not sent yet are skipped."""
+    pending = ActionStep.objects.filter(action=execution.action, state=StepState.PENDING.value)
+    if hold is None:
+        pending.update(state=StepState.SKIPPED.value)
+        return
+    pending.filter(kind=StepKind.DELETE_HOLD.value).update(state=StepState.SENDING.value)
     _, created = ActionStep.objects.get_or_create(
         action=execution.action,
         kind=StepKind.DELETE_HOLD.value,
@@ -137,15 +167,15 @@ def _add_removal(execution: ActionExecution, hold: dict[str, Any]) -> None:
             "state": StepState.SENDING.value,
         },
     )
-    if created:
-        ActionStep.objects.filter(action=execution.action, state=StepState.PENDING.value).update(
-            state=StepState.SKIPPED.value
-        )
+    if created or execution.action.verb == Verb.RELOCATE:
+        pending.update(state=StepState.SKIPPED.value)
 
 
 def remove_hold(execution: ActionExecution) -> float:
     """Try once to remove the action's own Hold. Return the seconds until the next try, 0 if done."""
     exit_ = execution.context["exit"]
+    if execution.context.get("hold") is None:
+        return _end_without_hold(execution)
     step = _removal_step(execution)
     try:
         is_removed = _try_removal(execution, step)
@@ -173,12 +203,24 @@ def remove_hold(execution: ActionExecution) -> float:
     return 0.0
 
 
+def _end_without_hold(execution: ActionExecution) -> float:
+    """Resume the Job that a relocation without a Hold has suspended, and end the action."""
+    rollback_sentence = _roll_back(execution)
+    if rollback_sentence is None:
+        return _ROLLBACK_RETRY
+    exit_ = execution.context["exit"]
+    sentence = f"{exit_['sentence']} {rollback_sentence}".strip()
+    finish(execution, ActionExit(ActionState(exit_["state"]), sentence))
+    return 0.0
+
+
 def _roll_back(execution: ActionExecution) -> str | None:
     """Resume the Job that the armed Hold suspended. Return None if a read failed, to try again."""
     try:
         return rollback.roll_back(execution)
     except KubeError as error:
-        if error.permanent or _waited(execution) > PATIENCE_SECONDS:
+        is_starting = POLICY_STARTING in error.api_status.message
+        if (error.permanent and not is_starting) or _waited(execution) > PATIENCE_SECONDS:
             return f"It is unknown if {execution.object_name} is suspended: {error.sentence}"
         return None
 

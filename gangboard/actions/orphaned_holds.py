@@ -15,6 +15,7 @@ from typing import Any
 from django.db.models import Q
 
 from gangboard.actions.hold_cache import CachedHold, read_holds
+from gangboard.actions.relocation import KEEPS_HOLD
 from gangboard.actions.step_results import hold_from_step
 from gangboard.domain.action import ActionState, StepKind, Verb
 from gangboard.domain.hold import Hold
@@ -40,12 +41,16 @@ def requeue(now: datetime, holds: Collection[CachedHold]) -> list[str]:
     rows = Action.objects.filter(
         Q(finished_at__lt=now - QUIET) | Q(finished_at__gt=now + QUIET),
         pk__in={hold.action for hold in holds_made_by_actions},
-        verb=Verb.SUSPEND.value,
+        verb__in=(Verb.SUSPEND.value, Verb.RELOCATE.value),
         state__in=_FAILED,
         guarded=False,
         due_at=None,
     )
-    failed = {(action.cluster_id, action.pk): action for action in rows}
+    failed = {
+        (action.cluster_id, action.pk): action
+        for action in rows
+        if not action.context.get(KEEPS_HOLD)
+    }
     if not failed:
         return []
     steps, requeued = _creation_steps(failed.values()), []

@@ -52,6 +52,11 @@ def value_at(raw: Json, pointer: str) -> Any:
     return _DEFAULTS.get(pointer.rpartition("/")[2]) if value is None else value
 
 
+def raw_value_at(raw: Json, pointer: str) -> Any:
+    """Return the value of a field, or None if it is missing."""
+    return _raw_value_at(raw, pointer)
+
+
 def has_field(raw: Json, pointer: str) -> bool:
     """Return whether an object has a field."""
     return _raw_value_at(raw, pointer) is not None

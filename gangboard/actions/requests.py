@@ -10,7 +10,7 @@ from enum import StrEnum
 
 from django.db.models import Q
 
-from gangboard.domain.action import ActionRequest, ActionTarget
+from gangboard.domain.action import ActionRequest, ActionTarget, Verb
 from gangboard.domain.hold import LONGEST_REASON, SHORTEST_REASON
 from gangboard.domain.owner import Owner
 from gangboard.plugins import registry
@@ -25,6 +25,10 @@ LONGEST_HOLD = timedelta(days=30)
 LONGEST_KEY = 200
 KEY_LIFE = timedelta(hours=24)
 """How long an idempotency key names the action that it created."""
+MOST_AVOIDED = 20
+"""Nodes that one relocation can avoid."""
+LONGEST_PLACE = 316
+"""Characters of the longest label key."""
 _LONGEST = {"cluster": 63, "api_group": 253, "kind": 63, "namespace": 253, "name": 253, "uid": 64}
 _LARGEST_GENERATION = 2**63 - 1
 
@@ -129,7 +133,10 @@ def check_each(
 def check(
     action_request: ActionRequest, *, now: datetime, reason_needed: bool = True
 ) -> ActionRequest:
-    """Return the request with its reason stripped. Raises RequestError (INVALID)."""
+    """Return the request with its reason stripped. Raises RequestError (INVALID).
+
+    A preview needs no reason, and no place that a relocation avoids.
+    """
     reason = " ".join(action_request.reason.split())
     target = action_request.target
     for name, longest in _LONGEST.items():
@@ -140,6 +147,7 @@ def check(
         raise _invalid("The target's generation must be a positive number.")
     if registry.owner_kind(target.api_group, target.kind) is None:
         raise _invalid(f"gangboard does not know how to suspend objects of kind {target.kind}.")
+    _check_avoid(action_request, needed=reason_needed)
     if reason_needed and len(reason) < SHORTEST_REASON:
         raise _invalid(f"A reason of at least {SHORTEST_REASON} characters is needed.", "reason")
     if len(reason) > LONGEST_REASON or "\x00" in reason:
@@ -150,6 +158,29 @@ def check(
     ):
         raise _invalid(f"The idempotency key has more than {LONGEST_KEY} characters.")
     return replace(action_request, reason=reason, until=_checked_until(action_request.until, now))
+
+
+def _check_avoid(action_request: ActionRequest, *, needed: bool) -> None:
+    avoid = action_request.avoid
+    if action_request.verb is not Verb.RELOCATE:
+        if avoid is not None:
+            raise _invalid("Only a relocation has a place to avoid.", "avoid")
+        return
+    if avoid is None:
+        if needed:
+            raise _invalid(
+                "A relocation needs the place to avoid: nodes, or a topology domain.", "avoid"
+            )
+        return
+    if action_request.forced:
+        raise _invalid("A relocation cannot be forced.")
+    texts = (*avoid.nodes, *(avoid.topology or ()))
+    if avoid.nodes and avoid.topology is not None:
+        raise _invalid("Name either nodes or a topology domain, not both.", "avoid")
+    if len(avoid.nodes) > MOST_AVOIDED:
+        raise _invalid(f"At most {MOST_AVOIDED} nodes can be avoided at once.", "avoid")
+    if any(not text or "\x00" in text or len(text) > LONGEST_PLACE for text in texts):
+        raise _invalid("A node, label or value to avoid is empty or too long.", "avoid")
 
 
 def _checked_until(until: datetime | None, now: datetime) -> datetime | None:

@@ -11,7 +11,7 @@ import json
 from gangboard.actions import patches
 from gangboard.actions.actor_client import Json, get_object
 from gangboard.actions.execution import ActionExecution
-from gangboard.domain.action import StepKind, StepState
+from gangboard.domain.action import StepKind, StepState, Verb
 from gangboard.domain.hold import ACTION_ANNOTATION, HELD_BY
 from gangboard.kube.errors import KubeError
 from gangboard.store.models import ActionStep
@@ -34,13 +34,13 @@ def roll_back(execution: ActionExecution) -> str:
     raw = get_object(execution.client, subject["path"])
     name = subject["name"]
     step = next((step for step in execution.steps if step.name == _NAME), None)
-    if (
-        raw is None
-        or raw["metadata"]["uid"] != subject["uid"]
-        or not _is_suspended_by_own_hold(execution, raw)
-    ):
+    is_same = raw is not None and raw["metadata"]["uid"] == subject["uid"]
+    # The Hold of a relocation also suspends a Job that its owner created again.
+    may_differ = execution.action.verb == Verb.RELOCATE
+    if raw is None or not (is_same or may_differ) or not _is_suspended_by_action(execution, raw):
         if step is None:
-            return ""
+            is_running = raw is not None and patches.value_at(raw, "/spec/suspend") is not True
+            return f"{name} runs again." if may_differ and is_running else ""
         _record(execution, step, StepState.DONE, "It is resumed.")
         return f"{name} is resumed."
     if step is not None:
@@ -59,13 +59,17 @@ def _record(execution: ActionExecution, step: ActionStep, state: StepState, resu
         execution.write(step=step, step_columns={"state": state.value, "result": result})
 
 
-def _is_suspended_by_own_hold(execution: ActionExecution, raw: Json) -> bool:
+def _is_suspended_by_action(execution: ActionExecution, raw: Json) -> bool:
+    """Return whether the Job is suspended by the action's Hold, or by the suspend of a relocation."""
     annotations = raw["metadata"].get("annotations") or {}
-    return (
-        annotations.get(HELD_BY) == execution.context["hold"]["name"]
-        and patches.last_action_id(raw) != execution.action.pk
-        and patches.value_at(raw, "/spec/suspend") is True
-    )
+    hold = execution.context.get("hold")
+    by_hold = hold is not None and annotations.get(HELD_BY) == hold["name"]
+    by_patch = patches.last_action_id(raw) == execution.action.pk
+    if patches.value_at(raw, "/spec/suspend") is not True:
+        return False
+    if execution.action.verb == Verb.RELOCATE:
+        return by_hold or by_patch
+    return by_hold and not by_patch
 
 
 def _is_owner_suspended(execution: ActionExecution) -> bool:
@@ -90,13 +94,16 @@ def _can_resume(execution: ActionExecution, path: str) -> bool:
 def _resume(execution: ActionExecution, path: str, raw: Json, name: str) -> str:
     held_by = f"/metadata/annotations/{HELD_BY.replace('/', '~1')}"
     mark = f"/metadata/annotations/{ACTION_ANNOTATION.replace('/', '~1')}"
+    holder = (raw["metadata"].get("annotations") or {}).get(HELD_BY)
+    test = [{"op": "test", "path": held_by, "value": holder}] if holder else []
+    removal = [{"op": "remove", "path": held_by}] if holder else []
     patch = json.dumps(
         [
             {"op": "test", "path": "/metadata/uid", "value": raw["metadata"]["uid"]},
             {"op": "test", "path": "/spec/suspend", "value": True},
-            {"op": "test", "path": held_by, "value": execution.context["hold"]["name"]},
+            *test,
             {"op": "add", "path": "/spec/suspend", "value": False},
-            {"op": "remove", "path": held_by},
+            *removal,
             {"op": "add", "path": mark, "value": execution.action.pk},
         ],
         separators=(",", ":"),
@@ -116,7 +123,8 @@ def _resume(execution: ActionExecution, path: str, raw: Json, name: str) -> str:
     )
     execution.checkpoint("undo:before-writing")
     execution.write(
-        message=f"{name} is being resumed: the Hold had suspended it.", in_transaction=step.save
+        message=f"{name} is being resumed: it was suspended by this action.",
+        in_transaction=step.save,
     )
     execution.reload_steps()
     execution.checkpoint("undo:about-to-send")
@@ -130,6 +138,8 @@ def _resume(execution: ActionExecution, path: str, raw: Json, name: str) -> str:
     execution.checkpoint("undo:answered")
     stored = next(step for step in execution.steps if step.name == _NAME)
     _record(execution, stored, state, why or "It is resumed.")
+    if execution.action.verb == Verb.RELOCATE:
+        return f"{name} could not be resumed: {why}" if why else f"{name} was resumed."
     stopped = f"The Hold had suspended {name} when another client wrote to it"
     return (
         f"{stopped}, and it could not be resumed: {why}" if why else f"{stopped}; it was resumed."

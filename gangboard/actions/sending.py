@@ -8,6 +8,7 @@ action's own Hold are ever sent twice.
 from __future__ import annotations
 
 import json
+from datetime import datetime
 from typing import Any
 
 from gangboard.actions import (
@@ -15,6 +16,7 @@ from gangboard.actions import (
     patches,
     preconditions,
     refusals,
+    relocation,
     retries,
     step_results,
     unknown_outcomes,
@@ -24,7 +26,7 @@ from gangboard.actions.drift_detection import unguard_older_actions
 from gangboard.actions.execution import ActionExecution
 from gangboard.actions.finishing import ActionExit, exit_early
 from gangboard.domain.action import ActionState, StepKind, StepState
-from gangboard.domain.hold import HOLD_LEVER
+from gangboard.domain.hold import HOLD_LEVER, POLICY_STARTING
 from gangboard.kube.errors import KubeError, KubeErrorCode, WriteOutcome
 from gangboard.kube.write_client import Answer
 from gangboard.store.levers import save_lever_proof
@@ -33,6 +35,8 @@ from gangboard.store.models import ActionStep
 PROOF_SECONDS = 2.0
 """An admission policy sees a new Hold after 30 to 60 ms (observed); with several API servers, later."""
 PROOF_PAUSE = 0.1
+POLICY_SECONDS, POLICY_PAUSE = 45.0, 1.0
+"""Longest wait for an API server that has just started, and the time between two tries, in seconds."""
 _REHEARSED = "rehearsed"
 _DONE = (StepState.DONE.value, StepState.SKIPPED.value)
 
@@ -49,6 +53,12 @@ def next_step(execution: ActionExecution) -> float:
         return exit_early(execution, exit_)
     if not execution.context.get(_REHEARSED):
         return _rehearse(execution)
+    if step.kind == StepKind.WAIT_STOPPED.value:
+        return relocation.wait_stopped(execution, step)
+    if relocation.must_rehearse(execution, step):
+        return relocation.rehearse(execution, step)
+    if step.kind == StepKind.RESTART.value and relocation.skip_restart(execution, step):
+        return 0.0
     if step.dry_run:
         return _prove(execution, step)
     return _send(execution, step)
@@ -104,7 +114,12 @@ def _prove(execution: ActionExecution, step: ActionStep) -> float:
     sends = step.sends
     while True:
         execution.checkpoint(f"{step.kind}:about-to-send")
-        raw = json.loads(actor_client.send(execution.client, step).body)
+        try:
+            raw = json.loads(actor_client.send(execution.client, step).body)
+        except KubeError as error:
+            if not _is_policy_starting(execution, error):
+                raise
+            return POLICY_PAUSE
         sends += 1
         waited = execution.clock.monotonic() - started
         if raw["metadata"]["uid"] != step.subject["uid"]:
@@ -133,6 +148,19 @@ def _prove(execution: ActionExecution, step: ActionStep) -> float:
         execution.write(step=step, step_columns=columns)
     execution.checkpoint(f"{step.kind}:recorded")
     return 0.0
+
+
+def _is_policy_starting(execution: ActionExecution, error: KubeError) -> bool:
+    """Return whether an API server that has just started does not know the Holds yet.
+
+    On 1.37 it refuses writes to Jobs for up to 29 s then (observed).
+    """
+    if POLICY_STARTING not in error.api_status.message:
+        return False
+    since = execution.context.setdefault("starting_since", execution.now.isoformat())
+    execution.write(context=True)
+    waited = (execution.now - datetime.fromisoformat(since)).total_seconds()
+    return waited < POLICY_SECONDS
 
 
 def _record_refuted(execution: ActionExecution, step: ActionStep, raw: Json, sends: int) -> float:
@@ -250,6 +278,8 @@ def _record_error(execution: ActionExecution, step: ActionStep, error: KubeError
     delay = _accept_same_change(execution, step, error)
     if delay is not None:
         return delay
+    if step.kind == StepKind.EXCLUDE.value:
+        return relocation.refuse(execution, step, error)
     return exit_early(execution, _exit_for(execution, step, error), step, columns)
 
 
@@ -288,6 +318,7 @@ def _record_answer(execution: ActionExecution, step: ActionStep, answer: Answer)
         return step_results.record_armed(execution, step, raw, columns)
     if step.kind == StepKind.CREATE.value:
         return step_results.record_created(execution, step, columns)
+    relocation.record_proof(execution, step)
     return step_results.record_patched(execution, step, raw, columns)
 
 

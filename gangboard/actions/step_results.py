@@ -12,6 +12,8 @@ from gangboard.actions.execution import ActionExecution
 from gangboard.actions.finishing import ActionExit, exit_early
 from gangboard.domain.action import ActionState, StepKind, StepState, Verb
 from gangboard.domain.hold import HELD_BY
+from gangboard.policy.requests import json_text
+from gangboard.store.actions import update_row
 from gangboard.store.models import ActionStep
 
 
@@ -33,7 +35,7 @@ def record_armed(
     execution: ActionExecution, step: ActionStep, raw: Json, columns: dict[str, Any]
 ) -> float:
     """Record that the Hold exists."""
-    execution.context["hold"]["uid"] = raw["metadata"]["uid"]
+    uid = execution.context["hold"]["uid"] = raw["metadata"]["uid"]
     name = execution.context["hold"]["name"]
     columns = {**columns, "state": StepState.DONE.value, "result": f"Hold {name} exists."}
     execution.write(
@@ -42,9 +44,20 @@ def record_armed(
         step=step,
         step_columns=columns,
         context=True,
+        in_transaction=lambda: _complete_removal(execution, uid),
     )
     execution.checkpoint(f"{step.kind}:recorded")
     return 0.0
+
+
+def _complete_removal(execution: ActionExecution, uid: str) -> None:
+    """Add the uid of the new Hold to the planned step that deletes it."""
+    for step in execution.steps:
+        if step.kind == StepKind.DELETE_HOLD.value and step.state == StepState.PENDING.value:
+            options = json.loads(step.patch)
+            options["preconditions"]["uid"] = uid
+            columns = {"patch": json_text(options), "subject": {**step.subject, "uid": uid}}
+            update_row(step, columns)
 
 
 def record_patched(
@@ -55,6 +68,7 @@ def record_patched(
     _update_generation(execution, step, raw)
     columns = {**columns, "state": StepState.DONE.value}
     if patches.has_values(raw, expected):
+        _mark_restarted(execution, step)
         columns["result"] = f"It has {patches.describe_fields(expected)} now."
         # An action whose earlier step had an unknown outcome is still in the state `unknown`.
         state = ActionState.SENT if execution.state is ActionState.UNKNOWN else None
@@ -84,13 +98,19 @@ def record_created(execution: ActionExecution, step: ActionStep, columns: dict[s
     return 0.0
 
 
+def _mark_restarted(execution: ActionExecution, step: ActionStep) -> None:
+    """Remember that a relocated Job runs again, so a failure after this point suspends and resumes nothing."""
+    if patches.patched_fields(step.patch).get("/spec/suspend") is False:
+        execution.context["restarted"] = True
+
+
 def accept_same_change(execution: ActionExecution, step: ActionStep, raw: Json) -> float | None:
     """Record the step as done if another client made the same change; else return None.
 
     While a Hold exists, every write to its Job becomes a suspension. Once the Hold is gone, the
     JobSet controller resumes the Job as soon as anything about it changes.
     """
-    if _was_held(execution, raw):
+    if _was_held(execution, step, raw):
         name = execution.object_name
         sentence = f"Another client wrote to {name} at that moment, and the Hold suspended it."
         return _record_applied(execution, step, raw, sentence)
@@ -101,13 +121,14 @@ def accept_same_change(execution: ActionExecution, step: ActionStep, raw: Json) 
     return None
 
 
-def _was_held(execution: ActionExecution, raw: Json) -> bool:
+def _was_held(execution: ActionExecution, step: ActionStep, raw: Json) -> bool:
     """Return whether the action's own Hold turned a write into the requested suspension."""
     hold = execution.context.get("hold")
     annotations = raw["metadata"].get("annotations") or {}
     return (
         hold is not None
-        and execution.action.verb == Verb.SUSPEND
+        and step.kind == StepKind.PATCH.value
+        and execution.action.verb != Verb.RESUME
         and annotations.get(HELD_BY) == hold["name"]
         and patches.value_at(raw, "/spec/suspend") is True
     )
@@ -141,6 +162,7 @@ def _record_applied(
     execution: ActionExecution, step: ActionStep, raw: Json, sentence: str
 ) -> float:
     _update_generation(execution, step, raw)
+    _mark_restarted(execution, step)
     execution.write(
         ActionState.SENT,
         sentence,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from datetime import datetime
 
-from gangboard.actions import actor_client, patches, refusals, step_results
+from gangboard.actions import actor_client, patches, refusals, relocation, step_results
 from gangboard.actions.actor_client import get_object
 from gangboard.actions.execution import ActionExecution
 from gangboard.actions.finishing import SETTLE_SECONDS, ActionExit, exit_early
@@ -81,7 +81,7 @@ def _resolve_patch(execution: ActionExecution, step: ActionStep) -> float:
         return delay
     if not _has_settled(execution, step):
         return PAUSE
-    if meta.get("generation") == generation:
+    if generation is None or meta.get("generation") == generation:
         sentence = f"It was not carried out (its answer was lost): {name} was not changed."
         return _fail(execution, step, ActionExit(ActionState.FAILED, sentence))
     sentence = f"It was not carried out: {name} was changed by another client meanwhile (generation {meta.get('generation')}, the action is for {generation})."
@@ -93,6 +93,9 @@ def _is_ours(execution: ActionExecution, step: ActionStep, raw: actor_client.Jso
 
     The action's annotation proves it. If the patch sets no annotation, the patched values decide.
     """
+    if step.kind in (StepKind.EXCLUDE.value, StepKind.RESTART.value):
+        # An earlier step of the action has set the annotation.
+        return relocation.is_done(step, raw)
     if patches.sets_action_annotation(step.patch):
         return patches.last_action_id(raw) == execution.action.pk
     expected = patches.patched_fields(step.patch)
@@ -119,14 +122,15 @@ def _resolve_hold_deletion(execution: ActionExecution, step: ActionStep) -> floa
         execution.write(state, step=step, step_columns=columns)
         execution.checkpoint(f"{step.kind}:recorded")
         return 0.0
-    assert execution.action.sent_at is not None  # noqa: S101  # written before it was sent
-    if (execution.now - execution.action.sent_at).total_seconds() > REMOVAL_SECONDS:
+    # Not the time of the request: after a crash another worker begins much later.
+    since = execution.context.setdefault("removing_since", execution.now.isoformat())
+    if (execution.now - datetime.fromisoformat(since)).total_seconds() > REMOVAL_SECONDS:
         sentence = (
             f"Hold {step.subject['name']} could not be removed; {execution.object_name} stays held."
         )
         return _fail(execution, step, ActionExit(ActionState.FAILED, sentence))
     execution.checkpoint(f"{step.kind}:about-to-repeat")
-    execution.write(step=step, step_columns={"sends": step.sends + 1})
+    execution.write(step=step, step_columns={"sends": step.sends + 1}, context=True)
     execution.check_lease()
     try:
         actor_client.send(execution.client, step)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import msgspec
 
 from gangboard.decode.wire import Wire, read_text
-from gangboard.domain.hold import ACTION_ANNOTATION, HELD_BY, PAUSED_PARALLELISM
+from gangboard.domain.hold import ACTION_ANNOTATION, EXCLUSION, HELD_BY, PAUSED_PARALLELISM
 
 # No action id or object name is longer, so a longer text is not from gangboard.
 _MAX_TEXT = 253
 _MAX_PARALLELISM = 2**31 - 1
+_MAX_EXCLUSION = 16_384
+"""Characters. The largest exclusion that gangboard writes has 20 host names, less than 6,000."""
 
 
 class WireActionAnnotations(Wire):
@@ -28,6 +30,14 @@ class WireJobAnnotations(WireActionAnnotations):
 
     held: str | None = msgspec.field(default=None, name=HELD_BY)
     parallelism: str | None = msgspec.field(default=None, name=PAUSED_PARALLELISM)
+
+    excluded: str | None = msgspec.field(default=None, name=EXCLUSION)
+
+    @property
+    def exclusion(self) -> str:
+        """Node requirement of a relocation as JSON, or empty."""
+        value = read_text(self.excluded)
+        return value if len(value) <= _MAX_EXCLUSION else ""
 
     @property
     def held_by(self) -> str:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 
-from gangboard.decode.podspec import WirePodSpec
+import msgspec
+
+from gangboard.decode.podspec import NULL, WirePodSpec
 from gangboard.decode.scheduling_policy import WireUnion, read_scheduling_policy
 from gangboard.decode.wire import Int32, Int64, Wire, WirePresence, or_one
 from gangboard.domain.owner import GangRequest, PodRequests, Role
@@ -21,6 +23,13 @@ class WireTemplateSpec(WirePodSpec):
     """`spec` of a pod template, with fields that gangboard reads from templates only."""
 
     termination_grace_period_seconds: Int64 | None = None
+    affinity: msgspec.Raw = NULL
+
+    @property
+    def affinity_text(self) -> str:
+        """JSON of `affinity` as served, or empty."""
+        raw = bytes(self.affinity)
+        return "" if raw == bytes(NULL) else raw.decode()
 
     @property
     def grace_seconds(self) -> int:

@@ -14,6 +14,8 @@ class Verb(StrEnum):
 
     SUSPEND = "suspend"
     RESUME = "resume"
+    RELOCATE = "relocate"
+    """Restart one Job on other nodes. Its siblings keep running."""
 
 
 class ActionState(StrEnum):
@@ -80,6 +82,36 @@ class StepKind(StrEnum):
     DELETE_HOLD = "delete-hold"
     PROVE_RELEASE = "prove-release"
     """Dry run in which the API server must return an un-suspended Job as un-suspended."""
+    WAIT_STOPPED = "wait-stopped"
+    """Reads until all pods of a suspended Job are gone. Until then its template cannot change."""
+    EXCLUDE = "exclude"
+    """Change of the node affinity in the template of a suspended Job."""
+    RESTART = "restart"
+    """Resume at the end of a relocation. Its controller may have resumed the Job already."""
+
+
+@dataclass(frozen=True, slots=True)
+class Avoid:
+    """Place that a relocated Job must leave: nodes by name, or the domain of one topology label.
+
+    Without both it is empty: the Job restarts without the exclusion of an earlier relocation.
+    """
+
+    nodes: tuple[str, ...] = ()
+    topology: tuple[str, str] | None = None
+    """Key and value of a node label, such as (`rack`, `r1`)."""
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no node is excluded."""
+        return not self.nodes and self.topology is None
+
+    @property
+    def text(self) -> str:
+        """The place for sentences: `node a100-2`, `nodes a, b`, `rack=r1`."""
+        if self.topology is not None:
+            return "=".join(self.topology)
+        return f"node{'' if len(self.nodes) == 1 else 's'} {', '.join(self.nodes)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +144,8 @@ class ActionRequest:
     """Use a lever without a proof. Restricted to admins."""
     via: str = "api"
     """`page`, `api` or `gangboard`."""
+    avoid: Avoid | None = None
+    """The place to leave, for `relocate` only."""
     ended_hold: str = ""
     """uid of the expired Hold that an automatic resume removes. Empty for a user, whose resume removes all Holds."""
 
@@ -200,5 +234,11 @@ class ClusterLevers:
     """gangboard saw this build of JobSet leave a child Job suspended on request."""
     build: str = ""
     """Identifier of this build of JobSet, for display."""
+    topology_keys: tuple[str, ...] = ()
+    """Node labels besides the host name whose domains a relocation may exclude."""
+    exclusion_proved_at: datetime | None = None
+    """Time at which the API server last accepted the template change of a relocation."""
+    exclusion_refuted_at: datetime | None = None
+    """Time at which it last refused one, if it accepted none after that."""
     forced: bool = False
     """An admin requested an unproved lever, a plain suspend that gangboard watches like any other."""

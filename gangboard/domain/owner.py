@@ -261,6 +261,10 @@ class Owner:
     An example is `jobset.sigs.k8s.io/reconciliation-mode: Independent`."""
     paused_parallelism: int | None = None
     """Former parallelism of a Job that gangboard paused with 0 (annotation)."""
+    template_affinity: str = ""
+    """JSON of `affinity` in the pod template of a Job, as served. Empty if it has none."""
+    exclusion: str = ""
+    """Node requirement that a relocation added to the template of a Job (annotation), or empty."""
     held_by: str = ""
     """Name of the Hold that reverted the last resume of a Job (annotation of the policy)."""
     last_action: str = ""

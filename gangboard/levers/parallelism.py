@@ -5,7 +5,7 @@ An annotation stores the old value. The Job is not suspended, so its controller 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from shlex import quote
 
 from gangboard.domain.action import ClusterLevers, Verb
@@ -107,7 +107,7 @@ class Parallelism(Lever):
         """Return whether the Job is paused."""
         return is_paused(job)
 
-    def bounds(self, kind: str) -> Bounds:
+    def bounds(self, kind: str, topology_keys: Sequence[str]) -> Bounds:  # Lever's
         """Allow 0 together with the annotation of the old value, or the value in the annotation.
 
         The annotation changes only together with the value. Otherwise the actor could first set it to any

@@ -177,8 +177,11 @@ class Lever:
         """Return the path of the field that the lever changes in objects of a kind with this suspend field."""
         return self.writes
 
-    def bounds(self, kind: str) -> Bounds | None:
-        """Return the values that the actor may write to the field in objects of a kind, or None for any."""
+    def bounds(self, kind: str, topology_keys: Sequence[str]) -> Bounds | None:
+        """Return the values that the actor may write to the field in objects of a kind, or None for any.
+
+        `topology_keys` are the node labels by which a relocation may exclude nodes.
+        """
         return None
 
     def created_resource(self, parents: Sequence[tuple[str, str]]) -> CreatedResource | None:

@@ -26,7 +26,9 @@ from gangboard.plugins.rule import UnitRule
 
 if TYPE_CHECKING:
     from gangboard.facts.gang import Gang
+    from gangboard.facts.surroundings import Surroundings
     from gangboard.facts.unit import Unit
+    from gangboard.policy.exclusions import Exclusion
 
 
 Jobs = Collection[Owner]
@@ -73,6 +75,16 @@ class JobConduct:
         self, gang: Gang, job: Owner, lever: Lever, chosen: frozenset[str]
     ) -> tuple[str, ...]:
         """Return warnings for the user before a Job is stopped. Arguments as for `reactions`."""
+        return ()
+
+    def relocation_refusal(
+        self, gang: Gang, job: Owner, exclusion: Exclusion, surroundings: Surroundings
+    ) -> str:
+        """Return why a Job must not leave a place alone (a sentence), or empty."""
+        return ""
+
+    def relocation_reactions(self, gang: Gang, job: Owner) -> tuple[str, ...]:
+        """Return the controller's behaviour while one of its Jobs moves, and when the exclusion is lost."""
         return ()
 
 
@@ -153,6 +165,10 @@ class OwnerKind:
     """Keys of the levers that suspend one of its child Jobs, the best first."""
     no_child_lever: str = ""
     """End of a sentence that says why its child Jobs cannot be suspended alone; empty if that needs no reason."""
+    relocation_levers: tuple[str, ...] = ()
+    """Keys of the levers that relocate an object of this kind without an owner, the best first."""
+    child_relocation_levers: tuple[str, ...] = ()
+    """Keys of the levers that relocate one of its child Jobs, the best first."""
     conduct: JobConduct = JobConduct()
     """Behaviour of its controller while one of its Jobs is stopped."""
     suspend_field: tuple[str, ...] = ("spec", "suspend")
@@ -184,6 +200,16 @@ class OwnerKind:
         self.plural = self.plural or f"{self.kind.lower()}s"
 
     # Decoding
+
+    @property
+    def all_levers(self) -> tuple[str, ...]:
+        """Keys of the levers for its objects and for their child Jobs."""
+        return (
+            *self.levers,
+            *self.relocation_levers,
+            *self.child_levers,
+            *self.child_relocation_levers,
+        )
 
     @cached_property
     def resource(self) -> Resource:

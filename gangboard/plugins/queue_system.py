@@ -15,6 +15,7 @@ from gangboard.domain.traits import NO_QUEUE_TRAITS, NO_QUEUE_WORDING, QueueTrai
 from gangboard.plugins.lever import Lever
 
 if TYPE_CHECKING:
+    from gangboard.domain.pod import Pod
     from gangboard.facts.gang import Gang
 
 
@@ -73,3 +74,7 @@ class QueueSystem:
     def job_warnings(self, gang: Gang, job: Owner, lever: Lever) -> tuple[str, ...]:
         """Return warnings before a Job is stopped if the system manages the Job or its owner."""
         return ()
+
+    def relocation_refusal(self, gang: Gang, job: Owner, pods: Sequence[Pod]) -> str:
+        """Return why the system would not let one Job that it manages leave a place (a sentence), or empty."""
+        return ""

@@ -40,7 +40,7 @@ def owner_kinds() -> tuple[OwnerKind, ...]:
     )
     known = {lever.key for lever in levers()}
     for kind in kinds:
-        for key in (*kind.levers, *kind.child_levers):
+        for key in kind.all_levers:
             if key not in known:
                 raise RegistryError(f"{kind.label} names the lever {key!r}, which no file offers")
     return kinds

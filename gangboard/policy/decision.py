@@ -5,11 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TYPE_CHECKING
 
-from gangboard.domain.action import ClusterLevers, Step, Verb
+from gangboard.domain.action import Avoid, ClusterLevers, Step, Verb
 from gangboard.domain.objects import Meta
 from gangboard.domain.text import label
+from gangboard.facts.surroundings import Surroundings
 from gangboard.plugins.lever import Lever
+
+if TYPE_CHECKING:
+    from gangboard.policy.exclusions import Exclusion
 
 PROVED_SECONDS = 3.0
 """The watch time of a proved Hold. It rejected the revert after 0.1 s (observed)."""
@@ -55,6 +60,12 @@ class DesiredAction:
     reason: str = ""
     until: datetime | None = None
     """The end of the Hold, with a UTC offset."""
+    avoid: Avoid | None = None
+    """The place that a relocated Job must leave. None for its button."""
+    exclusion: Exclusion | None = None
+    """The node requirement for that place. None for a button, or if a relocation removes an earlier one."""
+    surroundings: Surroundings | None = None
+    """Nodes and pods for a relocation. None for its button."""
     ended_hold: str = ""
     """The uid of a Hold whose end has come. The resume removes only this Hold; empty for all Holds of the object."""
     action: str = ""

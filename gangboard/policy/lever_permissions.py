@@ -32,6 +32,8 @@ class PermissionOptions:
     """An admin has enabled the lever `parallelism`."""
     namespaces: tuple[str, ...] = ()
     """The namespaces in which gangboard may act; empty for all."""
+    topology_keys: tuple[str, ...] = ()
+    """Node labels besides the host name by which a relocation may exclude nodes."""
     binds_hold: bool = True
     """Bind the policy of the Hold. API servers must know Holds before that (`domain.hold_manifest`)."""
 
@@ -65,14 +67,19 @@ def patched_resources(options: PermissionOptions) -> tuple[PatchedResource, ...]
 
 
 def created_resources(options: PermissionOptions) -> tuple[CreatedResource, ...]:
-    """Return the resources whose objects levers create, if the cluster serves owners for these."""
+    """Return the resources whose objects levers create, if the cluster serves owners for these.
+
+    Levers that create objects of one resource have the same conditions.
+    """
     owners = parents(options)
-    used = {key for kind in _served_kinds(options) for key in (*kind.levers, *kind.child_levers)}
+    used = {key for kind in _served_kinds(options) for key in kind.all_levers}
     return tuple(
-        created
-        for lever in registry.levers()
-        if lever.key in used and _is_enabled(lever, options)
-        if (created := lever.created_resource(owners)) is not None
+        {
+            (created.group, created.plural): created
+            for lever in registry.levers()
+            if lever.key in used and _is_enabled(lever, options)
+            if (created := lever.created_resource(owners)) is not None
+        }.values()
     )
 
 
@@ -123,7 +130,12 @@ def _patched_jobs(kind: OwnerKind, options: PermissionOptions) -> PatchedResourc
 
     A Job of a kind that makes gangs, such as a CronJob, is an owner.
     """
-    keys = [key for parent in registry.owner_kinds() for key in parent.child_levers]
+    keys = [
+        key
+        for parent in registry.owner_kinds()
+        for key in (*parent.child_levers, *parent.child_relocation_levers)
+    ]
+    keys += kind.relocation_levers
     makers = (_identity(maker) for maker in _served_kinds(options) if maker.makes_gangs)
     levers = [
         lever for lever in registry.levers() if lever.key in keys and _is_enabled(lever, options)
@@ -134,7 +146,11 @@ def _patched_jobs(kind: OwnerKind, options: PermissionOptions) -> PatchedResourc
         kind.own_managers or None,
         parents=(*parents(options), *makers),
         bounds=tuple(
-            bounds for lever in levers if (bounds := lever.bounds(kind.resource.kind)) is not None
+            {
+                bounds.rule: bounds
+                for lever in levers
+                if (bounds := lever.bounds(kind.resource.kind, options.topology_keys)) is not None
+            }.values()
         ),
         listed=True,
     )
@@ -216,10 +232,10 @@ def _rights_by_lever(
         if (created := _creation_rights(lever, options)) is not None
     }
     for kind in kinds:
-        for key in (*kind.levers, *kind.child_levers):
+        for key in kind.all_levers:
             if key in usable:
                 rights[key] |= _rights(kind.resource, changed) | usable[key]
-        for key in kind.child_levers:
+        for key in (*kind.child_levers, *kind.child_relocation_levers):
             if key in usable:
                 rights[key] |= {right for job in jobs for right in _rights(job, changed)}
     return rights

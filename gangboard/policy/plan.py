@@ -9,7 +9,8 @@ from gangboard.domain.action import ActionRequest, ClusterLevers, Plan, Verb
 from gangboard.domain.objects import Meta
 from gangboard.facts.build_gang import NO_OBJECTS, build_gang
 from gangboard.facts.gang import Gang
-from gangboard.policy import job_decisions, owner_decisions, refusals
+from gangboard.facts.surroundings import Surroundings
+from gangboard.policy import job_decisions, owner_decisions, refusals, relocation_decisions
 from gangboard.policy.decision import DesiredAction, LeverDecision, PlanRefusal
 
 
@@ -22,6 +23,7 @@ def plan(
     action: str,
     now: datetime,
     chosen: frozenset[str] = frozenset(),
+    surroundings: Surroundings | None = None,
 ) -> Plan:
     """Return the plan for the requested object, the topmost owner or one of its Jobs.
 
@@ -29,6 +31,7 @@ def plan(
     - `action` is the id of the action, which goes into annotations.
     - `chosen` are the uids of the selection that the object is part of. `evaluate_selection` assesses them
       together.
+    - `surroundings` are the nodes and pods that a relocation needs.
 
     An allowed plan has a lever and steps, a refused one has neither. The same arguments give the same plan,
     byte for byte.
@@ -40,6 +43,8 @@ def plan(
         by=by,
         reason=action_request.reason,
         until=action_request.until,
+        avoid=action_request.avoid,
+        surroundings=surroundings,
         ended_hold=action_request.ended_hold,
         action=action,
         chosen=chosen,
@@ -48,12 +53,15 @@ def plan(
     return _plan(_gang_or_maker(gang, uid), desired, uid, with_steps=True)
 
 
-def offers(gang: Gang, levers: ClusterLevers, uid: str, now: datetime) -> tuple[Plan, Plan]:
-    """Return the plans to suspend and to resume one object, without steps, for its buttons."""
+def offers(gang: Gang, levers: ClusterLevers, uid: str, now: datetime) -> tuple[Plan, ...]:
+    """Return the plans for the buttons of one object, without steps.
+
+    These are suspend, resume, and for a Job of a kind with such a lever relocate.
+    """
     return _offers(_gang_or_maker(gang, uid), levers, uid, now)
 
 
-def all_offers(gang: Gang, levers: ClusterLevers, now: datetime) -> Mapping[str, tuple[Plan, Plan]]:
+def all_offers(gang: Gang, levers: ClusterLevers, now: datetime) -> Mapping[str, tuple[Plan, ...]]:
     """Return uid → `offers` of the owner, of each of its current Jobs, and of the maker of such gangs."""
     uids = (gang.owner.meta.ref.uid, *gang.child_jobs)
     plans = {uid: _offers(gang, levers, uid, now) for uid in uids}
@@ -74,12 +82,13 @@ def _gang_or_maker(gang: Gang, uid: str) -> Gang:
     return build_gang(maker, NO_OBJECTS, gang.cluster, gang.now)
 
 
-def _offers(gang: Gang, levers: ClusterLevers, uid: str, now: datetime) -> tuple[Plan, Plan]:
-    suspend, resume = (
-        _plan(gang, DesiredAction(verb, levers, now), uid, with_steps=False)
-        for verb in (Verb.SUSPEND, Verb.RESUME)
+def _offers(gang: Gang, levers: ClusterLevers, uid: str, now: datetime) -> tuple[Plan, ...]:
+    verbs = [Verb.SUSPEND, Verb.RESUME]
+    if relocation_decisions.has_lever(gang, uid):
+        verbs.append(Verb.RELOCATE)
+    return tuple(
+        _plan(gang, DesiredAction(verb, levers, now), uid, with_steps=False) for verb in verbs
     )
-    return suspend, resume
 
 
 def _plan(gang: Gang, desired: DesiredAction, uid: str, *, with_steps: bool) -> Plan:
@@ -98,12 +107,13 @@ def _plan(gang: Gang, desired: DesiredAction, uid: str, *, with_steps: bool) -> 
     if isinstance(result, PlanRefusal):
         return _refused(desired, meta, result)
     decision = result.decision
+    has_place = desired.verb is not Verb.RELOCATE or desired.avoid is not None
     return Plan(
         verb=desired.verb,
         subject=meta.ref,
         generation=meta.generation,
         lever=result.lever.key,
-        steps=decision.steps() if with_steps else (),
+        steps=decision.steps() if with_steps and has_place else (),
         reactions=decision.reactions,
         warnings=decision.warnings,
         before=decision.before,
@@ -123,6 +133,8 @@ def _meta_of(gang: Gang, uid: str) -> Meta | None:
 
 def _decide(gang: Gang, desired: DesiredAction, uid: str) -> LeverDecision | PlanRefusal:
     job = gang.child_jobs.get(uid)
+    if desired.verb is Verb.RELOCATE:
+        return relocation_decisions.decide(gang, gang.owner if job is None else job, desired)
     if job is None:
         return owner_decisions.decide(gang, desired)
     return job_decisions.decide(gang, job, desired)

@@ -79,6 +79,30 @@ def prove(kind: StepKind, gang: Gang, job: Owner, expectation: str) -> Step:
     return Step(kind, name, ref, "MERGE", path_of(gang, job), json_text(_RESUME), dry_run=True)
 
 
+def wait_stopped(gang: Gang, job: Owner) -> Step:
+    """Return the step that waits until a suspended Job has no pods left."""
+    ref = job.meta.ref
+    name = f"Wait until the pods of {label(ref)} are gone"
+    return Step(StepKind.WAIT_STOPPED, name, ref, "GET", path_of(gang, job), dry_run=True)
+
+
+def restart_job(gang: Gang, job: Owner, action: str) -> Step:
+    """Return the resume at the end of a relocation.
+
+    It tests the uid only. The controller may have resumed the Job first, and a held Job has no stable generation.
+    """
+    ref = job.meta.ref
+    mark = f"/metadata/annotations{pointer((ACTION_ANNOTATION,))}"
+    body = json_text(
+        [
+            {"op": "test", "path": "/metadata/uid", "value": ref.uid},
+            {"op": "add", "path": "/spec/suspend", "value": False},
+            {"op": "add", "path": mark, "value": action},
+        ]
+    )
+    return Step(StepKind.RESTART, f"Resume {label(ref)}", ref, "PATCH", path_of(gang, job), body)
+
+
 def path_of(gang: Gang, owner: Owner) -> str:
     """Return the path of an owner in the served version."""
     ref = owner.meta.ref
@@ -108,20 +132,20 @@ def json_patch(
     writes: list[dict[str, Any]] = []
     for change in changes:
         if change.old is not None:
-            tests.append({"op": "test", "path": _pointer(change.path), "value": change.old})
+            tests.append({"op": "test", "path": pointer(change.path), "value": change.old})
         if change.map_missing:
-            parent = _pointer(change.path[:-1])
+            parent = pointer(change.path[:-1])
             tests.append({"op": "test", "path": parent, "value": None})
             writes.append({"op": "add", "path": parent, "value": {}})
-        writes.append({"op": "add", "path": _pointer(change.path), "value": change.new})
+        writes.append({"op": "add", "path": pointer(change.path), "value": change.new})
     root = ("metadata", "annotations")
     if annotations and not meta.annotated:
-        tests.append({"op": "test", "path": _pointer(root), "value": None})
+        tests.append({"op": "test", "path": pointer(root), "value": None})
         added = {key: value for key, value in annotations.items() if value is not None}
-        writes.append({"op": "add", "path": _pointer(root), "value": added})
+        writes.append({"op": "add", "path": pointer(root), "value": added})
     elif annotations:
         for key, value in annotations.items():
-            path = _pointer((*root, key))
+            path = pointer((*root, key))
             writes.append(
                 {"op": "remove", "path": path}
                 if value is None
@@ -135,6 +159,6 @@ def json_text(value: Any) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
-def _pointer(path: Iterable[str]) -> str:
+def pointer(path: Iterable[str]) -> str:
     """Return a JSON pointer (RFC 6901)."""
     return "".join(f"/{key.replace('~', '~0').replace('/', '~1')}" for key in path)

@@ -43,7 +43,7 @@ def evaluate_selection(
     owner = gang.owner.meta.ref.uid
     if verb is not Verb.SUSPEND or owner in chosen:
         return None
-    plans = {uid: suspend for uid, (suspend, _) in all_offers(gang, levers, now).items()}
+    plans = {uid: suspend for uid, (suspend, *_) in all_offers(gang, levers, now).items()}
     jobs = tuple(
         job for uid, job in gang.child_jobs.items() if uid in chosen and plans[uid].allowed
     )

@@ -26,7 +26,7 @@ _PLAIN: dict[str, tuple[str, str, str]] = {
 """(label, icon, tone) of the states whose label is the same for every verb and lever."""
 _OTHERS = {
     ActionState.APPLIED: "Done, watching",
-    ActionState.VERIFIED: "Done: held, suspended, resumed",
+    ActionState.VERIFIED: "Done: held, suspended, resumed, relocated",
     ActionState.REVERTED: "Reverted",
 }
 """Labels of the other states in a list of states."""
@@ -107,6 +107,8 @@ def action_face(
         return Face(state, f"Reverted{by}", "✕", "failed")
     if state not in (ActionState.APPLIED, ActionState.VERIFIED):
         return Face(state, printable(state).capitalize(), "?", "unknown")
+    if verb == Verb.RELOCATE:
+        return _relocated_face(state)
     suspends = verb == Verb.SUSPEND
     label = _done_label(suspends, lever, state, only_released)
     if state == ActionState.APPLIED:
@@ -114,6 +116,12 @@ def action_face(
     if suspends or only_released:
         return Face(state, label, "❚❚", "suspended")
     return Face(state, label, "●", "running")
+
+
+def _relocated_face(state: str) -> Face:
+    if state == ActionState.APPLIED:
+        return Face(state, "Restarted, watching", "◌", "starting")
+    return Face(state, "Relocated", "●", "running")
 
 
 def _done_label(suspends: bool, lever: str, state: str, only_released: bool) -> str:

@@ -26,6 +26,8 @@ from gangboard.store.models import Cluster, Gang
 
 MAY_ONLY_LOOK = "You have only read access to this namespace."
 MAY_ACT_OTHERWISE = "This token is read-only; create one with create_token --act."
+_BASIC = (Verb.SUSPEND, Verb.RESUME)
+"""Verbs of the main button of an object: the one with an effect in its state."""
 _NOT_THE_OWNER = frozenset({"being-deleted", "job-suspended"})
 """Codes of suspended gangs whose owner itself is not suspended."""
 
@@ -68,7 +70,7 @@ def gang_offers(
     subjects: Iterable[ActionSubject],
     now: datetime,
 ) -> dict[str, tuple[OfferRow, ...]]:
-    """Return the offers to suspend and resume for each object of a gang, by uid.
+    """Return the offers to suspend, resume and relocate for each object of a gang, by uid.
 
     This takes about 10 queries for any number of Jobs, and none for a viewer who may not act there. A deleted
     owner has no buttons.
@@ -134,12 +136,12 @@ def no_right(viewer: Viewer, cluster_id: int, namespace: str) -> str:
 
 
 def _plans(
-    plans: Mapping[str, tuple[Plan, Plan]],
+    plans: Mapping[str, tuple[Plan, ...]],
     subject: ActionSubject,
     model: GangModel,
     levers: ClusterLevers,
     now: datetime,
-) -> tuple[Plan, Plan]:
+) -> tuple[Plan, ...]:
     # The Job on the page may have been replaced since. The plan then says so.
     return plans.get(subject.ref.uid) or offers(model, levers, subject.ref.uid, now)
 
@@ -155,12 +157,12 @@ class _OfferBuilder:
         """Return both buttons, disabled for the same reason."""
         primary = Verb.RESUME if subject.stopped else Verb.SUSPEND
         return tuple(
-            self._row(subject, verb, why_not=why_not, primary=verb == primary) for verb in Verb
+            self._row(subject, verb, why_not=why_not, primary=verb == primary) for verb in _BASIC
         )
 
-    def open(self, subject: ActionSubject, plans: tuple[Plan, Plan]) -> tuple[OfferRow, ...]:
-        """Return both buttons with their plans."""
-        allowed = [plan.verb for plan in plans if plan.allowed]
+    def open(self, subject: ActionSubject, plans: tuple[Plan, ...]) -> tuple[OfferRow, ...]:
+        """Return the buttons with their plans."""
+        allowed = [plan.verb for plan in plans if plan.allowed and plan.verb in _BASIC]
         primary = Verb.RESUME if subject.stopped else Verb.SUSPEND
         if len(allowed) == 1:
             primary = allowed[0]

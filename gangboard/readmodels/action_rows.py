@@ -153,6 +153,12 @@ class ActionRow:
         default=None,
     )
     until: datetime | None = shown("Until")
+    avoid: str = shown(
+        "Avoid",
+        "Of a relocation: the place that the Job leaves, such as `node a100-2` or `rack=r1`.",
+        empty_is_null=True,
+        default="",
+    )
     batch: str = shown(
         "Batch", "Actions that were confirmed together have the same.", empty_is_null=True
     )

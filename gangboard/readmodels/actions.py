@@ -15,6 +15,7 @@ from gangboard.readmodels.action_rows import ActionEndRow, ActionRow, StepRow, T
 from gangboard.readmodels.formatting import printable
 from gangboard.readmodels.state_labels import Face
 from gangboard.store.access import Viewer
+from gangboard.store.actions import avoid_text
 from gangboard.store.models import Action, ActionStep
 
 MOST_OF_GANG = 50
@@ -76,6 +77,7 @@ def make_row(action: Action) -> ActionRow:
         reverted_by=printable(action.reverted_by),
         held_seconds=action.held_seconds,
         until=action.until,
+        avoid=printable(avoid_text(action)),
         batch=action.batch,
         requested_at=action.requested_at,
         sent_at=action.sent_at,

@@ -20,7 +20,7 @@ from django.db import transaction
 from django.db.models import F, Q, QuerySet, Window
 from django.db.models.functions import RowNumber
 
-from gangboard.domain.action import ActionRequest, ActionState, ActionTarget, Verb
+from gangboard.domain.action import ActionRequest, ActionState, ActionTarget, Avoid, Verb
 from gangboard.store.access import Viewer
 from gangboard.store.audit import audit
 from gangboard.store.gangs import gang_id
@@ -87,6 +87,7 @@ def create(
         generation=target.generation,
         reason=action_request.reason,
         until=action_request.until,
+        avoid=_avoid_json(action_request.avoid),
         forced=action_request.forced,
         user_id=viewer.user_id if viewer is not None else None,
         actor_name=actor,
@@ -110,8 +111,8 @@ def create(
     bump_data_version(cluster.pk)
     audit(
         "requested",
-        f"{actor} asked to {action.button.lower()} {target.kind} {target.namespace}/{target.name}: "
-        f"{action_request.reason}",
+        f"{actor} asked to {action.button.lower()} {target.kind} {target.namespace}/{target.name}"
+        f"{_place_text(action)}: {action_request.reason}",
         at=now,
         actor=actor,
         action=action,
@@ -144,6 +145,8 @@ def body_hash(action_request: ActionRequest) -> str:
         action_request.forced,
     ]
     values.append(action_request.until.isoformat() if action_request.until is not None else None)
+    if action_request.avoid is not None:
+        values.append(_avoid_json(action_request.avoid))
     return hashlib.sha256(json.dumps(values).encode()).hexdigest()
 
 
@@ -163,11 +166,36 @@ def read_request(action: Action) -> ActionRequest:
         target=target,
         reason=action.reason,
         until=action.until,
+        avoid=_read_avoid(action.avoid),
         idempotency_key=action.idempotency_key,
         forced=action.forced,
         via=action.via,
         ended_hold=action.context.get("ended_hold", ""),
     )
+
+
+def _avoid_json(avoid: Avoid | None) -> dict[str, Any] | None:
+    if avoid is None:
+        return None
+    return {"nodes": list(avoid.nodes), "topology": list(avoid.topology or ())}
+
+
+def _read_avoid(stored: dict[str, Any] | None) -> Avoid | None:
+    if stored is None:
+        return None
+    topology = stored["topology"]
+    return Avoid(tuple(stored["nodes"]), (topology[0], topology[1]) if topology else None)
+
+
+def _place_text(action: Action) -> str:
+    text = avoid_text(action)
+    return f" away from {text}" if text else ""
+
+
+def avoid_text(action: Action) -> str:
+    """Return the place that a relocated Job leaves; empty for other actions and for a removed exclusion."""
+    avoid = _read_avoid(action.avoid)
+    return avoid.text if avoid is not None and not avoid.is_empty else ""
 
 
 def acquire_lease(action_id: str, holder: str, clock: DatabaseClock) -> ActionLease | None:

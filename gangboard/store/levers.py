@@ -9,13 +9,14 @@ from datetime import datetime
 from shlex import quote
 
 import msgspec
+from django.conf import settings
 from django.db.models import Q
 
 from gangboard.decode.admission_policies import BINDING, POLICY
 from gangboard.decode.holds import HOLD
 from gangboard.domain.action import ClusterLevers
 from gangboard.domain.api_resource import WatchState
-from gangboard.domain.hold import HOLD_LEVER, HOLDS, AdmissionPolicy
+from gangboard.domain.hold import EXCLUSION_LEVER, HOLD_LEVER, HOLDS, AdmissionPolicy
 from gangboard.domain.hold_manifest import POLICY_VERSIONS
 from gangboard.levers.hold.installation import installation
 from gangboard.plugins import registry
@@ -90,6 +91,7 @@ def _levers(cluster: Cluster, rows: _ClusterRows, everywhere: bool, forced: bool
         _worse_state(rows.states.get(POLICY.key, ""), rows.states.get(BINDING.key, "")),
     )
     proved, refuted = _proof_times(rows.records.get((HOLD_LEVER, "")))
+    excluded, not_excluded = _proof_times(rows.records.get((EXCLUSION_LEVER, "")))
     read_only, command = _read_only(cluster, everywhere)
     return ClusterLevers(
         cluster=cluster.name,
@@ -104,6 +106,9 @@ def _levers(cluster: Cluster, rows: _ClusterRows, everywhere: bool, forced: bool
         hold_refuted_at=refuted,
         native_honoured=_is_honoured(cluster, rows),
         build=cluster.controller_build,
+        topology_keys=settings.TOPOLOGY_LABELS,
+        exclusion_proved_at=excluded,
+        exclusion_refuted_at=not_excluded,
         forced=forced,
     )
 
@@ -184,6 +189,7 @@ def read_wanted(cluster: Cluster, namespaces: tuple[str, ...] = ()) -> Permissio
         not_served=served.not_served,
         parallelism=cluster.parallelism_lever,
         namespaces=namespaces,
+        topology_keys=settings.TOPOLOGY_LABELS,
         binds_hold=served.serves_holds,
     )
 

@@ -21,6 +21,7 @@ from tests.acting import (
     messaging,
     queued,
     rays,
+    relocating,
     scheduled,
     trained,
 )
@@ -61,8 +62,35 @@ ACTS: dict[str, tuple[Act, ...]] = {
             ),
             holds=True,
         ),
+        Act(
+            (
+                relocating.moved,
+                relocating.moved_in_groups,
+                relocating.left_a_zone,
+                relocating.moved_alone,
+                relocating.nothing_fits,
+                relocating.lost_by_a_restart,
+                relocating.restarted_meanwhile,
+            ),
+            holds=True,
+        ),
+        Act((relocating.moved_under_kills,), holds=True),
     ),
-    "k136": (Act((levers.without_policy_on_136,)), Act((lasting.lasts,), holds=True)),
+    "k136": (
+        Act((levers.without_policy_on_136,)),
+        Act((lasting.lasts,), holds=True),
+        Act(
+            (
+                relocating.moved,
+                relocating.left_a_zone,
+                relocating.moved_alone,
+                relocating.nothing_fits,
+                relocating.lost_by_a_restart,
+            ),
+            holds=True,
+        ),
+        Act((relocating.moved_under_kills,), holds=True),
+    ),
     "kueue": (
         Act(
             (
@@ -74,6 +102,8 @@ ACTS: dict[str, tuple[Act, ...]] = {
                 launched.training_job,
                 launched.launcher_and_workers,
                 rays.suspended_and_resumed,
+                relocating.moved_in_a_queue,
+                relocating.moved_under_a_trainjob,
             ),
             holds=True,
         ),

@@ -178,6 +178,59 @@ def test_a_dry_run_in_a_silent_cluster_matches_its_buttons(
     assert post("operator", {**body, "reason": "gpu-07 is broken"}).status_code == 202
 
 
+# --- relocations
+
+
+def test_a_relocation_stores_the_place_that_it_leaves(
+    get_api: GetApi, post: Post, runs: Runs
+) -> None:
+    run = runs["east/team-a"]
+    body = run.body(verb="relocate", avoid={"nodes": ["gpu-07", "gpu-07", "gpu-08"]})
+    response = post("operator", body, key="k-1")
+    assert response.status_code == 202
+    action = response.json()
+    assert (action["verb"], action["avoid"]) == ("relocate", "nodes gpu-07, gpu-08")
+    again = post("operator", body, key="k-1").json()
+    assert again["id"] == action["id"]
+    other = run.body(verb="relocate", avoid={"nodes": ["gpu-07"]})
+    assert post("operator", other, key="k-1").status_code == 422
+    assert get_api("operator", "actions/?verb=relocate").json()["results"] == [action]
+
+
+@pytest.mark.parametrize(
+    "avoid",
+    [
+        None,
+        {"nodes": "gpu-07"},
+        {"nodes": [f"n{number}" for number in range(21)]},
+        {"topology": {}},
+        {"topology": {"rack": "r1", "zone": "z1"}},
+        {"nodes": ["n1"], "topology": {"rack": "r1"}},
+        {"racks": ["r1"]},
+        {"nodes": [""]},
+    ],
+)
+def test_a_relocation_without_a_clear_place_is_invalid(post: Post, runs: Runs, avoid: Any) -> None:
+    response = post("operator", runs["east/team-a"].body(verb="relocate", avoid=avoid))
+    assert response.status_code == 400, response.content
+    assert Action.objects.count() == 0
+
+
+def test_only_a_relocation_has_a_place(post: Post, runs: Runs) -> None:
+    response = post("operator", runs["east/team-a"].body(avoid={"nodes": ["n1"]}))
+    assert response.status_code == 400
+
+
+def test_a_dry_run_of_a_relocation_says_what_is_unknown(post: Post, runs: Runs) -> None:
+    body = runs["east/team-a"].body(verb="relocate", avoid={"nodes": ["n1"]})
+    response = post("operator", body, query="?dry_run=true")
+    assert response.status_code == 200, response.content
+    plan = response.json()
+    assert (plan["verb"], plan["allowed"], plan["steps"]) == ("relocate", False, [])
+    assert plan["why_not"]
+    assert Action.objects.count() == 0
+
+
 # --- offered actions
 
 
@@ -190,7 +243,8 @@ def test_a_gang_lists_its_possible_actions(get_api: GetApi, runs: Runs) -> None:
     assert owner["resume"]["why_not"]
     assert len(gang["jobs"]) == 3
     for job in gang["jobs"]:
-        assert [offer["verb"] for offer in job["actions"]] == ["suspend", "resume"]
+        verbs = [offer["verb"] for offer in job["actions"]]
+        assert verbs == ["suspend", "resume", "relocate"]
         assert not any(offer["allowed"] for offer in job["actions"])
     read_only = get_api("operator", f"gangs/{runs['east/team-a'].gang.pk}/").json()
     assert {offer["why_not"] for offer in read_only["actions"]} == {

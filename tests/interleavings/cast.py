@@ -16,7 +16,7 @@ from gangboard.actions.actor_client import KubeActorClient
 from gangboard.actions.engine import Engine
 from gangboard.actions.requests import RequestError, RequestErrorCode
 from gangboard.actions.sweeper import Sweeper
-from gangboard.domain.action import ActionRequest, ActionTarget, Verb
+from gangboard.domain.action import ActionRequest, ActionTarget, Avoid, Verb
 from gangboard.domain.owner import Owner
 from gangboard.store.access import viewer_of
 from gangboard.store.models import Cluster, WatchedObject
@@ -111,7 +111,10 @@ class Cast:
     def _ask(self, user: User, owner: Owner, number: int) -> None:
         ref = owner.meta.ref
         sensible = Verb.RESUME if owner.suspended else Verb.SUSPEND
-        verb = sensible if self.random.random() < 0.85 else self.random.choice(list(Verb))
+        others = [Verb.SUSPEND, Verb.RESUME]
+        verb = sensible if self.random.random() < 0.85 else self.random.choice(others)
+        avoid = self._place_to_leave(owner) if self.site.relocates else None
+        verb = Verb.RELOCATE if avoid is not None else verb
         self.hub.sleep(self.random.choice((0.0, 0.5, 3.0)), "reads the dialog")
         until = None
         if verb is Verb.SUSPEND and ref.kind == "Job" and self.random.random() < 0.2:
@@ -129,11 +132,21 @@ class Cast:
         name = str(user)
         key = f"{name}-{number}"
         action_request = ActionRequest(
-            verb, target, "a test of gangboard", until=until, idempotency_key=key
+            verb, target, "a test of gangboard", until=until, avoid=avoid, idempotency_key=key
         )
         for _ in range(self.random.choice((1, 1, 1, 2))):  # some click twice
             self._send(user, action_request)
             self.hub.pause("clicks")
+
+    def _place_to_leave(self, owner: Owner) -> Avoid | None:
+        """Return the node of a Job, in most cases, or nothing to avoid, which removes an exclusion."""
+        if owner.meta.ref.kind != "Job" or self.random.random() < 0.2:
+            return None
+        if owner.exclusion and self.random.random() < 0.3:
+            return Avoid()
+        pods = self.site.pods_of(owner.meta.ref.uid)
+        nodes = sorted(filter(None, (pod["spec"].get("nodeName") for pod in pods)))
+        return Avoid(tuple(nodes[:1])) if nodes else None
 
     def _send(self, user: User, action_request: ActionRequest) -> None:
         description = (

@@ -17,7 +17,7 @@ from gangboard.store.models import Action, ActionStep, AuditEntry
 from tests.interleavings.cast import Cast
 from tests.interleavings.disturbance import BY_HAND, Switches
 from tests.interleavings.observer import Observer, last_action_id
-from tests.interleavings.site import BEGAN, HOLDS
+from tests.interleavings.site import BEGAN, HOLDS, JOBS, JOBSET, JOBSETS
 from tests.interleavings.wire import Applied, Sent
 
 _SKEW = 1.5
@@ -148,6 +148,27 @@ def no_hold_goes_before_its_end(evidence: Evidence) -> Iterator[str]:
                 yield f"{sent.action} removed {sent.path} at {sent.at:.3f}, its end is {until_by_hold.get(uid)}"
 
 
+def no_relocated_job_stays_suspended(evidence: Evidence) -> Iterator[str]:
+    """A relocation leaves its Job running, whatever happens, unless others keep it suspended."""
+    observer = evidence.observer
+    owner = observer.site.find(JOBSETS, JOBSET)
+    if owner is None or owner["spec"].get("suspend"):
+        return
+    relocations = set(Action.objects.filter(verb=Verb.RELOCATE.value).values_list("pk", flat=True))
+    for job in observer.site.objects(JOBS):
+        last = last_action_id(job)
+        row = Action.objects.filter(pk=last).first() if last in relocations else None
+        if row is None or not job["spec"].get("suspend") or observer.truth(row).hold:
+            continue
+        writers = [
+            entry["manager"]
+            for entry in job["metadata"]["managedFields"]
+            if "f:suspend" in json.dumps(entry.get("fieldsV1", {}))
+        ]
+        if writers == ["gangboard"]:
+            yield f"{job['metadata']['name']} is suspended by {last}, which is {row.state}"
+
+
 def verified_was_true(evidence: Evidence) -> Iterator[str]:
     """When an action was called verified, its worker's last look had met a cluster that agreed."""
     rows = Action.objects.in_bulk()
@@ -244,6 +265,7 @@ INVARIANTS: tuple[Invariant, ...] = (
     only_the_target_is_changed,
     no_hold_is_left_that_nobody_asked_for,
     no_hold_goes_before_its_end,
+    no_relocated_job_stays_suspended,
     verified_was_true,
     what_stays_verified_is_still_so,
     nothing_is_sent_while_forbidden,
@@ -276,10 +298,11 @@ def _changes(evidence: Evidence) -> Iterator[Sent]:
 
 
 def _gives_back(sent: Sent) -> bool:
-    """Return whether a request of a suspend removes its own Hold, or resumes the Job that the Hold
+    """Return whether a request of a suspend or relocation removes its own Hold, or resumes the Job that it
     suspended."""
     verb = Action.objects.values_list("verb", flat=True).get(pk=sent.action)
-    return verb == Verb.SUSPEND.value and (sent.method == "DELETE" or _sets_suspend(sent) is False)
+    undoes = verb in (Verb.SUSPEND.value, Verb.RELOCATE.value)
+    return undoes and (sent.method == "DELETE" or _sets_suspend(sent) is False)
 
 
 def _sets_suspend(sent: Sent) -> bool | None:

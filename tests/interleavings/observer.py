@@ -37,6 +37,8 @@ class Truth:
     live_pods: int
     hold: bool
     """An existing Hold holds it."""
+    nodes: frozenset[str] = frozenset()
+    """Nodes of its unfinished pods."""
 
 
 @dataclass
@@ -124,6 +126,11 @@ class Observer:
             stopped.pop() if len(stopped) == 1 else None,
             sum(map(_is_live, pods)),
             hold=bool(holds),
+            nodes=frozenset(
+                pod["spec"]["nodeName"]
+                for pod in pods
+                if _is_live(pod) and "nodeName" in pod["spec"]
+            ),
         )
 
     def is_gone(self, action: Action) -> bool:
@@ -133,6 +140,8 @@ class Observer:
     def agrees(self, action: Action, truths: list[Truth]) -> str:
         """Return the facts that contradict a verified action in all of some moments, or an empty
         list."""
+        if action.verb == "relocate":
+            return _relocation_error(action, truths)
         suspends = action.verb == "suspend"
         changed = bool(action.context.get("subjects"))
         if changed and not any(truth.stopped is suspends for truth in truths):
@@ -142,6 +151,13 @@ class Observer:
         if suspends and action.lever == "hold" and not any(truth.hold for truth in truths):
             return "its Hold was never there"
         return ""
+
+
+def _relocation_error(action: Action, truths: list[Truth]) -> str:
+    left = set(action.context["left"])
+    if any(truth.stopped is False and truth.nodes and not truth.nodes & left for truth in truths):
+        return ""
+    return f"at no moment {action.name} ran outside {sorted(left)}"
 
 
 def last_action_id(obj: Json) -> str:

@@ -14,6 +14,7 @@ from unittest import mock
 from django.db import transaction
 
 from gangboard.actions import dispatch, engine
+from gangboard.domain.action import Verb
 from gangboard.store.models import Action
 from tests.interleavings.cast import Cast
 from tests.interleavings.disturbance import Disturbance
@@ -43,6 +44,8 @@ class Result:
     trace: str
     states: Counter[str] = field(default_factory=Counter)
     """Final states of the actions."""
+    relocations: Counter[str] = field(default_factory=Counter)
+    """Those of relocations."""
 
     def text(self) -> str:
         """Return the text that explains a failure."""
@@ -52,17 +55,21 @@ class Result:
         return "\n".join([*lines, "", self.trace])
 
 
-def play(seed: int) -> Result:
-    """Run one interleaving. The database is rolled back afterwards."""
+def play(seed: int, *, relocates: bool = False) -> Result:
+    """Run one interleaving. The database is rolled back afterwards.
+
+    With `relocates` most requests relocate a Job.
+    """
     with transaction.atomic(), _repeatable(seed):
-        result = _play(seed)
+        result = _play(seed, relocates=relocates)
         transaction.set_rollback(True)
     return result
 
 
-def _play(seed: int) -> Result:
+def _play(seed: int, *, relocates: bool) -> Result:
     random = Random(seed)
-    site = Site(seed, random.choices(_LEVERS, (8, 1, 1))[0])
+    lever = random.choices(_LEVERS, (8, 1, 1))[0]
+    site = Site(seed, "hold" if relocates else lever, relocates=relocates)
     trace = Trace(lambda: site.clock.seconds)
     hub = Hub(random, site.clock, trace)
     cast = Cast(site, hub, random, trace)
@@ -91,7 +98,9 @@ def _play(seed: int) -> Result:
         observer.record_changes()
         wrong = broken(Evidence(cast, disturbance.switches, observer, is_over))
         states = Counter(Action.objects.values_list("state", flat=True))
-    return Result(seed, wrong, trace.text(), states)
+        relocated = Action.objects.filter(verb=Verb.RELOCATE.value)
+        relocations = Counter(relocated.values_list("state", flat=True))
+    return Result(seed, wrong, trace.text(), states, relocations)
 
 
 def _begin(cast: Cast, disturbance: Disturbance) -> None:

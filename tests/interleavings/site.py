@@ -9,7 +9,7 @@ from django.contrib.auth.models import User
 
 from gangboard.kube.connection import JSON
 from gangboard.store.levers import save_lever_proof
-from gangboard.store.models import Cluster, Grant
+from gangboard.store.models import Cluster, ClusterCapacity, Grant, NodeCapacity
 from simulator import Fleet, Gang, NodePool, PodTemplate, Role
 from simulator import resources as resources_of_cluster
 from simulator.clock import SteppedClock
@@ -52,8 +52,9 @@ FLEET = Fleet(
 class Site(PolledPlane):
     """Everything that a run happens on. Made inside a transaction that is rolled back afterwards."""
 
-    def __init__(self, seed: int, lever: str = "hold") -> None:
-        """`lever` is the best that there is for a child Job."""
+    def __init__(self, seed: int, lever: str = "hold", *, relocates: bool = False) -> None:
+        """`lever` is the best that there is for a child Job. `relocates`: nodes are stored, too."""
+        self.relocates = relocates
         clock = SteppedClock(BEGAN)
         plane = SimulatedControlPlane(
             FLEET,
@@ -78,6 +79,33 @@ class Site(PolledPlane):
         user = User.objects.create(username=name)
         Grant.objects.create(user=user, role="operator", cluster=self.cluster)
         return user
+
+    def poll(self) -> None:
+        """Read the cluster. With relocations also store its nodes with their pods."""
+        super().poll()
+        if self.relocates:
+            self._store_nodes()
+
+    def _store_nodes(self) -> None:
+        pods = [pod for pod in self.objects(PODS) if pod["spec"].get("nodeName")]
+        owner = self.find(JOBSETS, JOBSET)
+        for node in self.plane.objects.list("v1", "Node"):
+            name = node["metadata"]["name"]
+            own = [pod["metadata"]["uid"] for pod in pods if pod["spec"]["nodeName"] == name]
+            NodeCapacity.objects.update_or_create(
+                cluster=self.cluster,
+                name=name,
+                defaults={
+                    "labels": node["metadata"]["labels"],
+                    "allocatable": {"cpu": "8", "memory": "34359738368", "pods": "110"},
+                    "used": {"pods": str(len(own))},
+                    "pods": dict.fromkeys(own, owner["metadata"]["uid"] if owner else ""),
+                },
+            )
+        now = self.clock.now()
+        ClusterCapacity.objects.update_or_create(
+            cluster=self.cluster, defaults={"observed_at": now}
+        )
 
     # What is there
 

@@ -17,6 +17,8 @@ from tests.interleavings.play import play
 from tests.random_sets import sized
 
 FIRST, RUNS = 1, sized(12, 200)
+RELOCATIONS = sized(20, 200)
+"""Runs in which most requests relocate a Job."""
 
 pytestmark = pytest.mark.django_db
 
@@ -38,6 +40,22 @@ def test_every_invariant_holds_in_whatever_order_things_happen() -> None:
         # A run in which nothing happens proves nothing.
         for end in ("verified", "reverted", "failed", "refused", "gone", "conflict"):
             assert ends[end] >= max(1, runs // 40), ends
+
+
+@pytest.mark.slow
+def test_every_invariant_holds_for_relocations() -> None:
+    chosen = os.environ.get("GANGBOARD_SEED", "")
+    first = int(chosen) if chosen.isdecimal() else FIRST
+    runs = int(os.environ.get("GANGBOARD_RUNS") or (1 if chosen.isdecimal() else RELOCATIONS))
+    ends: Counter[str] = Counter()
+    for seed in range(first, first + runs):
+        result = play(seed, relocates=True)
+        assert not result.broken, result.text()
+        ends += result.relocations
+    print(", ".join(f"{count} {state}" for state, count in ends.most_common()))
+    if runs >= RELOCATIONS:
+        for end in ("verified", "refused", "failed"):
+            assert ends[end] >= max(1, runs // 20), ends
 
 
 def test_a_seed_repeats_a_run() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from django.db import transaction
 
-from gangboard.actions import actor_client, finishing, hold_expiry, service
+from gangboard.actions import actor_client, finishing, hold_expiry, rollback, service
 from gangboard.actions.execution import ActionExecution
 from gangboard.actions.finishing import ActionExit
 from gangboard.actions.requests import AcceptedRequest
@@ -122,3 +122,8 @@ def test_a_hold_that_is_left_armed(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(finishing, "remove_hold", end_only)
     _find("no_hold_is_left_that_nobody_asked_for", seed=6)
+
+
+def test_a_relocated_job_that_is_left_suspended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rollback, "roll_back", lambda _execution: "")
+    assert "no_relocated_job_stays_suspended" in play(8, relocates=True).broken

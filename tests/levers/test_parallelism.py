@@ -31,6 +31,6 @@ def test_the_gang_of_a_job_of_136_keeps_its_parallelism() -> None:
 
 
 def test_the_actor_writes_0_and_the_old_value_together() -> None:
-    bounds = LEVER.bounds("Job")
+    bounds = LEVER.bounds("Job", ())
     assert set(bounds.variables) == {"newParallelism", "oldParallelism", "newNote", "oldNote"}
     assert "variables.newNote == string(variables.oldParallelism)" in bounds.rule.expression

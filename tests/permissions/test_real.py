@@ -78,9 +78,14 @@ def test_every_served_field_of_a_job_or_jobset_is_covered(everywhere: Installed)
         for manifest in everywhere.made
         if manifest["kind"] == "ValidatingAdmissionPolicy"
     }
-    for name, schema, path in (
-        ("jobs.batch", "io.k8s.api.batch.v1.JobSpec", "batch/v1"),
-        ("jobsets.jobset.x-k8s.io", "io.x-k8s.jobset.v1alpha2.JobSet", "jobset.x-k8s.io/v1alpha2"),
+    for name, schema, path, writable in (
+        ("jobs.batch", "io.k8s.api.batch.v1.JobSpec", "batch/v1", ["suspend", "template"]),
+        (
+            "jobsets.jobset.x-k8s.io",
+            "io.x-k8s.jobset.v1alpha2.JobSet",
+            "jobset.x-k8s.io/v1alpha2",
+            ["suspend"],
+        ),
     ):
         document = everywhere.admin.request("GET", f"/openapi/v3/apis/{path}")["components"][
             "schemas"
@@ -89,7 +94,7 @@ def test_every_served_field_of_a_job_or_jobset_is_covered(everywhere: Installed)
         fields = properties.get("spec", {}).get("properties") or properties
         assert len(fields) >= 10
         text = limits[f"gangboard-actor-{name}"]
-        assert [field for field in fields if f"'{field}'" in text] == ["suspend"]
+        assert [field for field in fields if f"'{field}'" in text] == writable
 
 
 def test_the_actor_can_use_its_levers(everywhere: Installed, namespace: Namespaces) -> None:
@@ -138,8 +143,14 @@ def test_a_trial_of_the_actor_reports_the_usable_levers(everywhere: Installed) -
     )
     version = rf"answers the actor, v1\.{everywhere.plane.minor}\.\d+"
     trial = trial_of_actor(everywhere.plane)
-    assert {lever.lever for lever in trial.levers} == {"native", "hold", "suspend"}
-    assert re.fullmatch(f"{version}: it may use 3 of 3 levers", trial.sentence)
+    assert {lever.lever for lever in trial.levers} == {
+        "native",
+        "hold",
+        "hold-exclusion",
+        "suspend",
+        "exclusion",
+    }
+    assert re.fullmatch(f"{version}: it may use 5 of 5 levers", trial.sentence)
     rules = admin.get(*role)["rules"]
     try:
         fewer = [
@@ -147,12 +158,12 @@ def test_a_trial_of_the_actor_reports_the_usable_levers(everywhere: Installed) -
             for rule in rules
         ]
         admin.patch(*role, {"rules": fewer})
-        trial = wait(lambda: _lacks(everywhere.plane), what="the role to be in force")
-        assert trial.sentence.endswith("2 of 3 levers; may not create holds.gangboard.dev")
+        trial = wait(lambda: _lacks(everywhere.plane, 2), what="the role to be in force")
+        assert trial.sentence.endswith("3 of 5 levers; may not create holds.gangboard.dev")
         without_jobs = [rule for rule in rules if "jobs" not in rule["resources"]]
         admin.patch(*role, {"rules": without_jobs})
-        trial = wait(lambda: _lacks(everywhere.plane, 3), what="the role to be in force")
-        assert "0 of 3 levers; may not get, list or patch jobs.batch" in trial.sentence
+        trial = wait(lambda: _lacks(everywhere.plane, 5), what="the role to be in force")
+        assert "0 of 5 levers; may not get, list or patch jobs.batch" in trial.sentence
         assert trial.needs_rights
     finally:
         admin.patch(*role, {"rules": rules})

@@ -89,7 +89,7 @@ def test_the_actor_has_no_rights_outside_its_namespaces(
         with pytest.raises(ApiError, match=DENIED):
             installation.actor.patch("batch/v1", "Job", "solo", label, inside)
         trial = trial_of_actor(controlplane_137, [outside, inside])
-        sentence = f"it may use 0 of 3 levers in every namespace; 3 of 3 in {inside}"
+        sentence = f"it may use 0 of 5 levers in every namespace; 5 of 5 in {inside}"
         assert trial.sentence.endswith(sentence)
         assert not trial.needs_rights
         assert trial_of_actor(controlplane_137, [outside]).needs_rights

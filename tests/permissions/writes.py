@@ -131,6 +131,33 @@ def of_spec(path: str, kind: str, bodies: dict[str, Json]) -> Iterator[Write]:
         yield merge(f"{kind}: {name}", path, {"spec": body}, field)
 
 
+def of_affinity(path: str) -> Iterator[Write]:
+    """Yield changes of a Job's template that are not the exclusion of a relocation."""
+    key = "kubernetes.io/hostname"
+    term = {"matchExpressions": [{"key": key, "operator": "NotIn", "values": ["n1"]}]}
+    preferred = {
+        "preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 1, "preference": term}]
+    }
+    for name, affinity, says in (
+        ("preferred", preferred, "preferredDuringSchedulingIgnoredDuringExecution"),
+        ("In", _required({"key": key, "operator": "In", "values": ["n1"]}), "exclude nodes"),
+        (
+            "another label",
+            _required({"key": "x", "operator": "NotIn", "values": ["y"]}),
+            "exclude nodes",
+        ),
+    ):
+        spec = {"template": {"spec": {"affinity": {"nodeAffinity": affinity}}}}
+        yield merge(f"Job: {name} affinity", path, {"spec": spec}, says)
+    tolerations = {"template": {"spec": {"tolerations": [{"operator": "Exists"}]}}}
+    yield merge("Job: tolerations", path, {"spec": tolerations}, "spec.template.spec.tolerations")
+
+
+def _required(requirement: Json) -> Json:
+    terms = {"nodeSelectorTerms": [{"matchExpressions": [requirement]}]}
+    return {"requiredDuringSchedulingIgnoredDuringExecution": terms}
+
+
 def of_metadata(path: str, kind: str, owner: Json) -> Iterator[Write]:
     """Yield changes of metadata."""
     for name, body, says in (
@@ -165,6 +192,7 @@ def refused_by_policy(world: World) -> Iterator[Write]:
             "suspend and parallelism": {"suspend": False, "parallelism": 2},
         },
     )
+    yield from of_affinity(world.job("solo"))
     yield from of_metadata(world.job("solo"), "Job", owner)
     yield from of_spec(
         world.jobset("run"),

@@ -80,6 +80,8 @@ REFUSED = [
     ("GANGBOARD_STATE", "/proc/x"),
     ("GANGBOARD_SUBMITTER_ANNOTATION", "two words"),
     ("GANGBOARD_SUBMITTER_LABEL", "example.com/"),
+    ("GANGBOARD_TOPOLOGY_LABELS", "rack, two words"),
+    ("GANGBOARD_TOPOLOGY_LABELS", "/rack"),
     ("GANGBOARD_TRUSTED_PROXIES", "proxy.example.com"),
     ("GANGBOARD_DATABASE_CONNECTIONS", "2.5"),
     ("GANGBOARD_DATABASE_CONNECTIONS", "0"),
@@ -108,6 +110,8 @@ TAKEN = [
     ("GANGBOARD_SECRET_KEY", f"{'new-0' * 8} {'old-1' * 8}", "SECRET_KEY_FALLBACKS", ["old-1" * 8]),
     ("GANGBOARD_SESSION_IDLE", "0.5", "SESSION_IDLE", 1800),
     ("GANGBOARD_SUBMITTER_LABEL", "example.com/User", "SUBMITTER_LABEL", "example.com/User"),
+    ("GANGBOARD_TOPOLOGY_LABELS", "rack, example.com/Pod-Set", "TOPOLOGY_LABELS",
+     ("rack", "example.com/Pod-Set")),
     ("GANGBOARD_URL", "https://gangs.example.com/board/", "PUBLIC_URL", "https://gangs.example.com/board"),
 ]  # fmt: skip
 

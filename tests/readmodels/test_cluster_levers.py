@@ -29,10 +29,12 @@ def test_levers_are_listed_in_order_of_preference() -> None:
     rows = lever_board(READY, ()).rows
     assert [row.lever for row in rows] == [
         "suspend",
+        "exclusion",
         "volcano_command",
         "kueue-active",
         "native",
         "hold",
+        "hold-exclusion",
         "parallelism",
     ]
 
@@ -40,7 +42,7 @@ def test_levers_are_listed_in_order_of_preference() -> None:
 def test_unserved_kinds_have_no_lever() -> None:
     absent = ("workloads.kueue.x-k8s.io", "jobsets.jobset.x-k8s.io", "jobs.batch.volcano.sh")
     rows = lever_board(READY, absent).rows
-    assert [row.lever for row in rows] == ["suspend"]
+    assert [row.lever for row in rows] == ["suspend", "exclusion"]
 
 
 @pytest.mark.parametrize(

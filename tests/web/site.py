@@ -495,12 +495,14 @@ def fill_usage(cluster: Cluster, now: datetime) -> None:
 
 def fill_acting(later: datetime, now: datetime) -> None:
     """Write a cluster with the Hold and one without, a run in each, and actions in some states."""
+    from tests.placed_jobs import place_job
     from tests.web import acting
 
     east = acting.make_acting_cluster("gpu-east", now=later)
     west = acting.make_acting_cluster("gpu-west", now=later, hold=False)
     run = acting.make_run(east, "llama", now=now)
     acting.hold_job(east, run, 0, now=now)
+    place_job(east, run, "llama-workers-2", {"gpu-07": 1, "gpu-08": 1}, spare=2, now=now)
     acting.make_run(west, "mixtral", now=now)
     new_record = acting.make_record(east, run, now=now)
     for action in (new_record["held"], new_record["watching"]):

@@ -367,3 +367,23 @@ def test_an_action_works_without_script(browser: Browser, site: Site) -> None:
     page.get_by_role("button", name="Suspend selected").click()
     expect(page.locator("main")).to_contain_text("Suspend")
     context.close()
+
+
+class TestRelocation:
+    def test_a_job_leaves_a_node_in_two_steps(self, page: Page, site: Site) -> None:
+        page.goto(f"{site.url}/gangs/{site.gang_id('llama')}/")
+        page.get_by_role("link", name="Relocate Job llama-workers-2", exact=True).click()
+        dialog = page.get_by_role("dialog", name="Relocate Job llama-workers-2")
+        place = dialog.get_by_role("checkbox").first
+        expect(place).to_be_visible()
+        node = place.get_attribute("value") or ""
+        place.check()
+        dialog.get_by_role("button", name="Show what would happen").click()
+        leaves = f"It leaves node {node.removeprefix('node:')} and restarts elsewhere."
+        expect(dialog).to_contain_text(leaves, timeout=SOON)
+        expect(dialog).to_contain_text("keep running")
+        dialog.get_by_label("Reason").fill(REASON)
+        dialog.get_by_role("button", name="Relocate Job llama-workers-2").click()
+        expect(dialog).to_contain_text("Requested", timeout=SOON)
+        query = "SELECT avoid FROM store_action WHERE state = 'requested' AND verb = 'relocate'"
+        assert node.removeprefix("node:") in site.read(query)

@@ -140,6 +140,7 @@ class TestSuspendedWhole:
         ] == [
             ("suspend", "Hold", HOLD),
             ("resume", "Resume", None),
+            ("relocate", "Relocate", None),
         ]
 
 

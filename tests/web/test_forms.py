@@ -105,9 +105,9 @@ def test_unusable_targets_are_skipped(
     [
         (
             {"verb": "explode", "target": "x"},
-            "The address does not say whether to suspend or resume.",
+            "The address does not say whether to suspend, resume or relocate.",
         ),
-        ({"verb": []}, "The address does not say whether to suspend or resume."),
+        ({"verb": []}, "The address does not say whether to suspend, resume or relocate."),
         ({"target": []}, "Nothing is selected. Select at least one and ask again."),
         ({"target": [TARGET_PARAMETER, "x"]}, "The address names an object that cannot exist."),
         (

@@ -432,7 +432,7 @@ class Target(TypedDict):
 
 
 class ActionRequest(TypedDict, total=False):
-    """A request to suspend or resume one object."""
+    """A request to suspend, resume or relocate one object."""
 
     verb: str
     target: TargetRequest

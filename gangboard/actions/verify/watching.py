@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
 
 from gangboard.actions import patches
 from gangboard.actions.actor_client import Json, get_object
-from gangboard.actions.checking import restarts_of
 from gangboard.actions.drift_detection import unguard_older_actions
 from gangboard.actions.execution import ActionExecution
 from gangboard.actions.finishing import ActionExit, exit_early, finish
 from gangboard.actions.live_objects import LiveReader
-from gangboard.actions.verify import change_detection, pod_checks
+from gangboard.actions.verify import change_detection, pod_checks, relocated
+from gangboard.actions.verify.sibling_checks import MAX_NOTES, sibling_changes
 from gangboard.domain.action import ActionState, Verb
 from gangboard.domain.hold import HOLD_LEVER
 from gangboard.domain.objects import is_job
@@ -28,11 +27,12 @@ BEYOND_GRACE = 60.0
 """How long after their grace period gangboard waits for pods to go, in seconds."""
 MISSING_SECONDS = 30.0
 """How long a Job may be missing while its JobSet restarts."""
-_MAX_NOTES = 10
 
 
 def watch(execution: ActionExecution) -> float:
     """Check once. Return the seconds until the next check, 0 if the action is over. Raises KubeError."""
+    if execution.action.verb == Verb.RELOCATE:
+        return relocated.watch(execution)
     context, now = execution.context, execution.now
     lever = registry.lever(execution.action.lever)
     survives = lever is not None and lever.lasts
@@ -47,7 +47,7 @@ def watch(execution: ActionExecution) -> float:
     context.pop("missing_since", None)
     notes = [note for note in changed.notes if note not in context.setdefault("notes", [])]
     if notes:
-        context["notes"] = [*context["notes"], *notes][-_MAX_NOTES:]
+        context["notes"] = [*context["notes"], *notes][-MAX_NOTES:]
         context["quiet_since"] = now.isoformat()
     if changed.is_recreated:
         _follow_recreated_jobs(execution, changed.raws)
@@ -152,7 +152,7 @@ def _kind_of(raw: Json) -> tuple[str, str]:
 
 
 def _end_verified(execution: ActionExecution) -> float:
-    notes = [*execution.context.get("notes", []), *_sibling_changes(execution)]
+    notes = [*execution.context.get("notes", []), *sibling_changes(execution)]
     suspends = execution.action.verb == Verb.SUSPEND
     if not suspends:
         sentence = f"{execution.object_name} was {execution.done_word.lower()} and stays so."
@@ -184,42 +184,6 @@ def _end_verified(execution: ActionExecution) -> float:
         update_related,
     )
     return 0.0
-
-
-def _sibling_changes(execution: ActionExecution) -> list[str]:
-    """Return sentences about changes of siblings, the owner's own restart first. Raises KubeError."""
-    context = execution.context
-    before, owner = context["siblings"], context.get("above")
-    changes = []
-    if owner is not None:
-        changes += _owner_restart(execution, owner)
-    if before["pods"]:
-        pods = _live_reader(execution).pods(execution.action.namespace, before["jobs"])
-        ended = frozenset(
-            pod.meta.controller.uid
-            for pod in pods
-            if pod.phase == "Succeeded" and pod.meta.controller is not None
-        )
-        if not changes:
-            changes += pod_checks.sibling_changes(before["pods"], pods, finished=ended)
-    return changes[:_MAX_NOTES]
-
-
-def _owner_restart(execution: ActionExecution, owner: dict[str, Any]) -> list[str]:
-    raw = get_object(execution.client, owner["path"])
-    if raw is None or raw["metadata"]["uid"] != owner["uid"]:
-        return [f"{owner['name']} is gone."]
-    kind = registry.owner_kind(owner["group"], owner["kind"])
-    assert kind is not None  # noqa: S101  # it was known when the baseline was stored
-    live = _live_reader(execution)
-    current = live.read_owner(kind, execution.action.namespace, raw["metadata"]["name"])
-    restarts = restarts_of(current.owner) if current is not None else 0
-    if restarts <= owner["restarts"]:
-        return []
-    return [
-        f"{owner['name']} has restarted meanwhile (restart {restarts}), so its Jobs have new pods; "
-        "this action did not cause that."
-    ]
 
 
 def _end_without_hold(execution: ActionExecution, loss: str) -> float:

@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import partial
 
-from gangboard.domain.action import ClusterLevers, PolicyState, Step, StepKind, Verb
+from gangboard.domain.action import ClusterLevers, Step, StepKind, Verb
 from gangboard.domain.hold import HOLD_LEVER, Hold
 from gangboard.domain.owner import Owner
-from gangboard.domain.shell import rbac_command
-from gangboard.domain.text import label, sentence
+from gangboard.domain.text import label
 from gangboard.facts.gang import Gang
 from gangboard.levers.hold.confirmation_texts import (
     cluster_warnings,
     end_sentences,
+    exclusion_sentences,
     existing_hold_sentences,
     hold_names,
     meaning_of_hold,
@@ -28,8 +28,9 @@ from gangboard.levers.hold.confirmation_texts import (
     release_reactions,
     removal_sentences,
 )
+from gangboard.levers.hold.readiness import hold_readiness, installation_refusal
 from gangboard.levers.hold.requests import create_hold, created_holds, delete_hold, hold_name
-from gangboard.plugins.lever import CreatedResource, Lever, LeverState, Readiness
+from gangboard.plugins.lever import CreatedResource, Lever, LeverState
 from gangboard.policy.decision import (
     PROVED_SECONDS,
     Decision,
@@ -38,11 +39,9 @@ from gangboard.policy.decision import (
     generation_unknown,
     yaml_value,
 )
+from gangboard.policy.exclusions import Exclusion, exclude_step, read_exclusion
 from gangboard.policy.phrases import job_resumed, moment, pods_of_job, wait_of
-from gangboard.policy.requests import prove, resume_job, suspend_job
-
-_LOWERED_WORDS = ("The ", "A ", "An ", "No ", "It ", "Its ", "This ")
-"""First words that get a small letter inside a sentence."""
+from gangboard.policy.requests import prove, restart_job, resume_job, suspend_job
 
 
 class HoldLever(Lever):
@@ -70,26 +69,11 @@ class HoldLever(Lever):
 
     def readiness(self, levers: ClusterLevers, kinds: str, closed_reason: str) -> LeverState:
         """Return whether the Hold is installed, and its last proof."""
-        text = sentence(levers.hold_sentence[:1].upper() + levers.hold_sentence[1:])
-        readiness, text, usable = _readiness(levers, text)
-        return LeverState(
-            readiness,
-            text,
-            usable and not closed_reason,
-            levers.hold_proved_at,
-            levers.hold_refuted_at,
-        )
+        return hold_readiness(levers, closed_reason)
 
     def unavailable(self, levers: ClusterLevers) -> PlanRefusal | None:
         """Refuse a cluster whose Hold is known to be missing or changed. Elsewhere the dry run decides."""
-        needs = rbac_command(levers.cluster, levers.context)
-        text = _clause(levers.hold_sentence)
-        if levers.hold is PolicyState.MISSING:
-            return PlanRefusal(text or "the Hold is not installed here", needs)
-        if levers.hold is PolicyState.CHANGED:
-            text = text or "the policy of the Hold was changed and is not trusted"
-            return PlanRefusal(text, needs)
-        return None
+        return installation_refusal(levers)
 
     def describe_stop(self, gang: Gang, job: Owner) -> str:
         """Return the Hold that keeps the Job suspended, or empty."""
@@ -174,6 +158,7 @@ def _resume(gang: Gang, job: Owner, desired: DesiredAction) -> Decision:
         watch_seconds=PROVED_SECONDS,
         reactions=(
             *removal_sentences(removed),
+            *exclusion_sentences(_excluded(job)),
             *(
                 release_reactions(gang, job, remaining, blocked.why if blocked else "")
                 if is_release_only
@@ -193,24 +178,16 @@ def _release_steps(
     gang: Gang, job: Owner, desired: DesiredAction, holds: tuple[Hold, ...], is_release_only: bool
 ) -> tuple[Step, ...]:
     removed = tuple(delete_hold(gang, hold) for hold in holds)
-    return removed if is_release_only else removed + resume_job(gang, job, desired.action)
+    if _excluded(job) is None:
+        return removed if is_release_only else removed + resume_job(gang, job, desired.action)
+    cleaned = (exclude_step(gang, job, desired.action, None), *removed)
+    if is_release_only:
+        return cleaned
+    # The removal of the exclusion changes the generation, which the usual resume tests.
+    proof = prove(StepKind.PROVE_RELEASE, gang, job, "is let through")
+    return (*cleaned, proof, restart_job(gang, job, desired.action))
 
 
-def _clause(text: str) -> str:
-    """Return a sentence as a part of another one: with a small first letter, unless it begins with a name."""
-    bare = text.strip().rstrip(".")
-    return bare[:1].lower() + bare[1:] if bare.startswith(_LOWERED_WORDS) else bare
-
-
-def _readiness(levers: ClusterLevers, text: str) -> tuple[Readiness, str, bool]:
-    if levers.hold in (PolicyState.MISSING, PolicyState.CHANGED):
-        return Readiness.MISSING, text, False
-    if levers.hold_refuted_at is not None:
-        return Readiness.REFUTED, "Installed; not in force at the last proof.", False
-    if levers.hold is PolicyState.NOT_SEEN:
-        proved = levers.hold_proved_at is not None
-        return Readiness.READY if proved else Readiness.UNPROVED, text, proved
-    if levers.hold_proved_at is None:
-        unproved = "Installed, unproved: it is proved each time before a Job is suspended."
-        return Readiness.UNPROVED, f"{unproved} {text}".strip(), True
-    return Readiness.READY, f"Installed and proved. {text}".strip(), True
+def _excluded(job: Owner) -> Exclusion | None:
+    """Return the exclusion that the resume removes. The template can change only while the Job is suspended."""
+    return read_exclusion(job.exclusion) if job.suspended else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Sequence
 from datetime import UTC
+from typing import Any
 
 from gangboard.domain.action import Step, StepKind
 from gangboard.domain.hold import (
@@ -87,15 +88,32 @@ def create_hold(gang: Gang, job: Owner, desired: DesiredAction) -> Step:
 def delete_hold(gang: Gang, hold: Hold) -> Step:
     """Return the deletion of this Hold. A new Hold with the same name stays."""
     ref = hold.meta.ref
-    options = {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": {"uid": ref.uid}}
     return Step(
         StepKind.DELETE_HOLD,
         f"Remove Hold {ref.name}",
         ref,
         "DELETE",
         object_path(HOLD_GROUP, _version(gang), ref.namespace, "holds", ref.name),
-        json_text(options),
+        json_text(delete_options(ref.uid)),
     )
+
+
+def delete_created_hold(gang: Gang, job: Owner, desired: DesiredAction) -> Step:
+    """Return the deletion of the Hold that the same action creates. Its uid is added once it exists."""
+    namespace, name = job.meta.ref.namespace, hold_name(job.meta.ref.name, desired.action)
+    return Step(
+        StepKind.DELETE_HOLD,
+        f"Remove Hold {name}",
+        ObjectRef(HOLD_GROUP, "Hold", namespace, name, ""),
+        "DELETE",
+        object_path(HOLD_GROUP, _version(gang), namespace, "holds", name),
+        json_text(delete_options("")),
+    )
+
+
+def delete_options(uid: str) -> dict[str, Any]:
+    """Return the body of a deletion that applies to the object with this uid only."""
+    return {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": {"uid": uid}}
 
 
 def _version(gang: Gang) -> str:

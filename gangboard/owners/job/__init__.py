@@ -96,6 +96,7 @@ class Job(OwnerKind):
     own_managers = ("kubernetes.io/job-controller",)
     makes = ()
     levers = ("suspend",)
+    relocation_levers = ("exclusion",)
     suspended_condition = "Suspended"
 
     def build(self, wire: WireJob, version: str) -> Owner:
@@ -141,6 +142,8 @@ class Job(OwnerKind):
             delegated_template=annotations.template or "",
             paused_parallelism=annotations.paused_parallelism,
             held_by=annotations.held_by,
+            template_affinity=spec.pod.affinity_text,
+            exclusion=annotations.exclusion,
             grace_seconds=spec.grace_seconds,
             reported=_reported(_desired(spec, status), status),
             deadline_seconds=spec.active_deadline_seconds,

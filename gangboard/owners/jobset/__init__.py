@@ -95,6 +95,7 @@ class JobSet(OwnerKind):
     levers = ("suspend",)
     suspended_condition = "Suspended"
     child_levers = ("native", "hold", "parallelism")
+    child_relocation_levers = ("hold-exclusion",)
     conduct = JobSetConduct()
 
     def build(self, wire: WireJobSet, version: str) -> Owner:

@@ -8,14 +8,17 @@ JobSet ends.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from gangboard.domain.owner import Owner
+from gangboard.domain.pod import Pod
 from gangboard.domain.text import count, is_or_are, label, names
 from gangboard.facts.gang import Gang
+from gangboard.facts.surroundings import Surroundings
 from gangboard.owners.jobset.policies import FailureRule, Policies, decode_policies
 from gangboard.plugins.lever import Lever
 from gangboard.plugins.owner_kind import JobConduct, Jobs
+from gangboard.policy.exclusions import Exclusion
 from gangboard.policy.phrases import they_are
 
 _ONE_JOB_ACTIONS = ("RestartJob", "RestartJobAndIgnoreMaxRestarts")
@@ -61,6 +64,37 @@ class JobSetConduct(JobConduct):
             return ()
         return _failure_sentences(gang, job, lever, chosen, policies)
 
+    def relocation_refusal(
+        self, gang: Gang, job: Owner, exclusion: Exclusion, surroundings: Surroundings
+    ) -> str:
+        """Refuse to leave a node alone under exclusive placement, and a domain without a free one (observed)."""
+        key = _exclusive_key(surroundings.pods_of(job.meta.ref.uid))
+        if not key:
+            return ""
+        if exclusion.key != key:
+            return (
+                f"{gang.name} gives each Job a {key} of its own: exclude the whole {key}, because a pod that finds "
+                "no room beside the others waits for ever."
+            )
+        taken = {
+            node.labels[key]
+            for node in surroundings.nodes
+            if key in node.labels and surroundings.owners_on.get(node.name)
+        }
+        every = {node.labels[key] for node in surroundings.nodes if key in node.labels}
+        if every - taken - set(exclusion.values):
+            return ""
+        return f"{gang.name} gives each Job a {key} of its own, and every other {key} has pods of a gang."
+
+    def relocation_reactions(self, gang: Gang, job: Owner) -> tuple[str, ...]:
+        """Return when the exclusion is lost, and what the controller does while the Job is away."""
+        if job.meta.ref.uid not in gang.child_jobs:
+            return ()
+        return (
+            f"A restart of {gang.name} creates {label(job.meta.ref)} again, without the exclusion.",
+            f"{gang.name} does not count this as a restart, and its failure policy does not apply.",
+        )
+
     def warnings(
         self, gang: Gang, job: Owner, lever: Lever, chosen: frozenset[str]
     ) -> tuple[str, ...]:
@@ -70,6 +104,18 @@ class JobSetConduct(JobConduct):
             _in_place_warning(gang, job, lever.state, chosen),
         )
         return tuple(text for text in texts if text)
+
+
+_JOB_KEY = "jobset.sigs.k8s.io/job-key"
+
+
+def _exclusive_key(pods: Iterable[Pod]) -> str:
+    """Return the topology label of exclusive placement, from the anti-affinity of a Job's first pod; else empty."""
+    for pod in pods:
+        for term in pod.needs.anti_affinity:
+            if any(requirement.key == _JOB_KEY for requirement in term.selector):
+                return term.topology_key
+    return ""
 
 
 # Completion

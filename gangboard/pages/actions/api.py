@@ -32,7 +32,7 @@ _CODES = {
     RequestErrorCode.BUSY: ProblemCode.BUSY,
 }
 LARGEST_BODY = 16_384
-"""Bytes. The longest names and the longest reason together have less than 8,000."""
+"""Bytes. The longest names, the longest reason and 20 nodes together have less than 14,000."""
 _KEY = OpenApiParameter(
     "Idempotency-Key",
     str,
@@ -120,7 +120,7 @@ class ActionListView(ReadView):
         },
     )
     def post(self, request: Request) -> Response:
-        """Ask to suspend or resume one object: a Job of a JobSet, or an owner as a whole."""
+        """Ask to suspend, resume or relocate one object: a Job of a JobSet, or an owner as a whole."""
         query = read_query(request, ActionRequestQuery)
         action_request = _read_action_request(request)
         try:

@@ -8,7 +8,8 @@ from typing import Any
 from rest_framework import serializers
 from rest_framework.exceptions import ValidationError
 
-from gangboard.domain.action import ActionRequest, ActionTarget, Verb
+from gangboard.actions.requests import LONGEST_PLACE, MOST_AVOIDED
+from gangboard.domain.action import ActionRequest, ActionTarget, Avoid, Verb
 from gangboard.domain.hold import LONGEST_REASON
 from gangboard.pages.core.api.fields import OptionalTextField
 from gangboard.readmodels.action_rows import LEVERS, VERBS
@@ -94,8 +95,33 @@ class TargetRequestSerializer(StrictSerializer):
     )
 
 
+class AvoidSerializer(StrictSerializer):
+    """The place that a relocated Job leaves: nodes, or one topology domain.
+
+    Without both, the exclusion of an earlier relocation is removed.
+    """
+
+    nodes = serializers.ListField(
+        child=StrictTextField(max_length=_NAME),
+        required=False,
+        max_length=MOST_AVOIDED,
+        help_text="Names of nodes.",
+    )
+    topology = serializers.DictField(
+        child=StrictTextField(max_length=63),
+        required=False,
+        help_text="One node label that an admin allows (`GANGBOARD_TOPOLOGY_LABELS`), with its value.",
+    )
+
+    def validate_topology(self, topology: dict[str, str]) -> dict[str, str]:
+        """Return the label. Raises ValidationError for several, and for a key that is too long."""
+        if len(topology) != 1 or any(len(key) > LONGEST_PLACE for key in topology):
+            raise ValidationError("Name exactly one label.")
+        return topology
+
+
 class ActionRequestSerializer(StrictSerializer):
-    """A request to suspend or resume one object."""
+    """A request to suspend, resume or relocate one object."""
 
     verb = serializers.ChoiceField(VERBS)
     target = TargetRequestSerializer()
@@ -111,11 +137,22 @@ class ActionRequestSerializer(StrictSerializer):
         allow_null=True,
         help_text="When gangboard releases the Hold by itself; for Holds only.",
     )
+    avoid = AvoidSerializer(
+        required=False,
+        allow_null=True,
+        help_text="For `relocate` only, and needed there: the place that the Job leaves.",
+    )
     force = StrictFlagField(
         required=False,
         default=False,
         help_text="For admins: try a lever that is not proved. This is a plain suspend that is watched like any other. It usually ends `reverted`, with the client that undid it.",
     )
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """Return the fields. Raises ValidationError for a relocation without a place."""
+        if attrs["verb"] == Verb.RELOCATE and attrs.get("avoid") is None:
+            raise ValidationError({"avoid": ["A relocation needs the place to avoid."]})
+        return attrs
 
     def create(self, validated_data: dict[str, Any]) -> ActionRequest:
         """Return the action request. `save` passes the idempotency key, which is a header."""
@@ -124,10 +161,18 @@ class ActionRequestSerializer(StrictSerializer):
             target=ActionTarget(**validated_data["target"]),
             reason=validated_data["reason"],
             until=validated_data.get("until"),
+            avoid=_avoid(validated_data.get("avoid")),
             idempotency_key=validated_data["idempotency_key"],
             forced=validated_data["force"],
             via="api",
         )
+
+
+def _avoid(data: dict[str, Any] | None) -> Avoid | None:
+    if data is None:
+        return None
+    topology = next(iter(data.get("topology", {}).items()), None)
+    return Avoid(tuple(dict.fromkeys(data.get("nodes", ()))), topology)
 
 
 class PlannedStepSerializer(serializers.Serializer[Any]):

@@ -85,7 +85,7 @@ def _next_command(levers: ClusterLevers, not_served: Collection[str]) -> str:
 def _rows(levers: ClusterLevers, not_served: Collection[str], closed: str) -> Iterator[LeverRow]:
     """Yield the levers of the served kinds: levers of owners, then levers of single Jobs, by preference."""
     kinds = [kind for kind in registry.owner_kinds() if kind.resource.key not in not_served]
-    owner_levers = {key for kind in kinds for key in kind.levers}
+    owner_levers = {key for kind in kinds for key in (*kind.levers, *kind.relocation_levers)}
     entries = {
         resource
         for resource in registry.queue_resources(QueueEntry)
@@ -100,7 +100,11 @@ def _rows(levers: ClusterLevers, not_served: Collection[str], closed: str) -> It
         if lever.key in owner_levers | queue_levers:
             yield _row(lever, levers, "", closed)
     for lever in registry.levers():
-        labels = [kind.label for kind in kinds if lever.key in kind.child_levers]
+        labels = [
+            kind.label
+            for kind in kinds
+            if lever.key in (*kind.child_levers, *kind.child_relocation_levers)
+        ]
         if labels and lever.key not in owner_levers:
             yield _row(lever, levers, " and ".join(labels), closed)
 

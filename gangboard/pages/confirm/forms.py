@@ -6,13 +6,13 @@ import re
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any, ClassVar
-from urllib.parse import urlencode
+from urllib.parse import parse_qsl, urlencode
 
 from django import forms
 from django.core.exceptions import ValidationError
 
 from gangboard.actions.requests import MOST_AT_ONCE
-from gangboard.domain.action import ActionRequest, ActionTarget, Verb
+from gangboard.domain.action import ActionRequest, ActionTarget, Avoid, Verb
 from gangboard.domain.hold import LONGEST_REASON, SHORTEST_REASON
 from gangboard.pages.core.forms import read_target, write_target
 from gangboard.pages.core.middleware.time_zone import zone_named
@@ -21,7 +21,10 @@ LONGEST_KEY = 100
 _LONGEST_UNTIL = 32
 _GANG = re.compile(r"[0-9a-f]{1,32}")
 _NO_TIME = "Until is not a time: write it as 2026-11-21T18:00."
-_NO_VERB = "The address does not say whether to suspend or resume."
+_NO_VERB = "The address does not say whether to suspend, resume or relocate."
+_NO_PLACE = "The place to avoid is not one: choose nodes, or one topology domain."
+ALL_NODES = "none"
+"""Text of a relocation that only removes an exclusion."""
 
 
 class LenientField(forms.Field):
@@ -57,6 +60,35 @@ class TargetsField(forms.Field):
         return targets
 
 
+class AvoidField(forms.Field):
+    """The place that a relocated Job leaves: nodes, one topology domain, or none."""
+
+    widget = forms.MultipleHiddenInput
+
+    def to_python(self, value: Any) -> Avoid | None:
+        """Return the place; None without a text. Raises ValidationError."""
+        texts: list[str] = list(dict.fromkeys(value or ()))
+        if not texts:
+            return None
+        if texts == [ALL_NODES]:
+            return Avoid()
+        nodes = [text.removeprefix("node:") for text in texts if text.startswith("node:")]
+        labels = [text.removeprefix("label:") for text in texts if text.startswith("label:")]
+        if len(nodes) + len(labels) < len(texts) or len(labels) > 1 or (nodes and labels):
+            raise ValidationError(_NO_PLACE)
+        key, _, label_value = labels[0].partition("=") if labels else ("", "", "")
+        return Avoid(tuple(nodes), (key, label_value) if labels else None)
+
+
+def write_avoid(avoid: Avoid) -> tuple[str, ...]:
+    """Return the texts that an `AvoidField` reads."""
+    if avoid.is_empty:
+        return (ALL_NODES,)
+    if avoid.topology is not None:
+        return (f"label:{'='.join(avoid.topology)}",)
+    return tuple(f"node:{name}" for name in avoid.nodes)
+
+
 class UntilField(forms.Field):
     """The end of a Hold, with or without a time zone."""
 
@@ -88,6 +120,7 @@ class ActionForm(forms.Form):
     zone = LenientField(lambda text: str(zone_named(text)) if text else "")
     """Name of the time zone of the end. Empty means UTC."""
     until = UntilField(required=False)
+    avoid = AvoidField(required=False)
     key = LenientField(lambda text: text.replace("\x00", "")[:LONGEST_KEY])
     """Idempotency key of the form. Submitting twice makes one action."""
     forced = LenientField(lambda text: text == "1")
@@ -108,9 +141,21 @@ class ActionForm(forms.Form):
     @property
     def missing_input(self) -> str:
         """The error sentence for a missing or unknown verb or object, or an empty string."""
-        return next(
-            (str(self.errors[name][0]) for name in ("verb", "target") if name in self.errors), ""
-        )
+        for name in ("verb", "target", "avoid"):
+            if name in self.errors:
+                return str(self.errors[name][0])
+        return "Relocate one Job at a time." if self._relocates_several else ""
+
+    @property
+    def _relocates_several(self) -> bool:
+        values = self.cleaned_data
+        return values.get("verb") is Verb.RELOCATE and len(values.get("target", ())) > 1
+
+    @property
+    def avoid_values(self) -> tuple[str, ...]:
+        """The texts of the place to avoid."""
+        avoid = self.cleaned_data["avoid"]
+        return write_avoid(avoid) if avoid is not None else ()
 
     @property
     def requests(self) -> tuple[ActionRequest, ...]:
@@ -124,6 +169,7 @@ class ActionForm(forms.Form):
                 target=target,
                 reason=values["reason"],
                 until=values.get("until"),
+                avoid=values["avoid"],
                 idempotency_key=f"{key}.{target.uid}" if has_own_keys else key,
                 forced=values["forced"],
                 via="page",
@@ -132,12 +178,19 @@ class ActionForm(forms.Form):
         )
 
     @property
+    def query_without_place(self) -> str:
+        """The query string of the page that asks for the place to avoid."""
+        pairs = [pair for pair in parse_qsl(self.query) if pair[0] != "avoid"]
+        return urlencode(pairs)
+
+    @property
     def query(self) -> str:
         """The query string of the confirmation's URL."""
         values = self.cleaned_data
         pairs = [
             ("verb", values["verb"].value),
             *(("target", write_target(target)) for target in values["target"]),
+            *(("avoid", text) for text in self.avoid_values),
             *([("gang", values["gang"])] if values["gang"] else []),
             *([("forced", "1")] if values["forced"] else []),
         ]

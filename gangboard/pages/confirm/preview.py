@@ -6,12 +6,17 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
 
-from gangboard.actions.previews import NO_SELECTION, preview_many
+from gangboard.actions.previews import (
+    NO_SELECTION,
+    RelocationChoices,
+    preview_many,
+    relocation_choices,
+)
 from gangboard.actions.requests import RequestError, RequestErrorCode
 from gangboard.domain.action import ActionRequest, ActionTarget, Plan, Step, Verb
-from gangboard.pages.confirm.forms import ActionForm
+from gangboard.pages.confirm.forms import ActionForm, write_avoid
 from gangboard.pages.confirm.queries import preview_selections, read_totals
-from gangboard.pages.confirm.rows import Confirmation, StepPreview, TargetPreview
+from gangboard.pages.confirm.rows import Confirmation, PlaceChoice, StepPreview, TargetPreview
 from gangboard.pages.core.forms import write_target
 from gangboard.readmodels.action_labels import lever_label
 from gangboard.readmodels.action_rows import changes_of
@@ -31,8 +36,18 @@ def read_confirmation(*, viewer: Viewer, form: ActionForm, now: datetime) -> Con
     selections = {uid: row.uids for row in selection_rows for uid in row.uids}
     previews = preview_targets(viewer, _requests_without_end(form), now=now, selections=selections)
     if verb is not Verb.SUSPEND:
+        choices = _choices(viewer, form)
         return Confirmation(
-            form=form, previews=previews, selection_rows=selection_rows, totals=None, costs=()
+            form=form,
+            previews=previews,
+            selection_rows=selection_rows,
+            totals=None,
+            costs=(),
+            places=tuple(
+                PlaceChoice(write_avoid(place.avoid)[0], printable(place.avoid.text), place.pods)
+                for place in choices.places
+            ),
+            excluded=printable(choices.excluded),
         )
     uids = {preview.uid for preview in previews if preview.allowed}
     ready = [target for target in targets if target.uid in uids]
@@ -43,6 +58,15 @@ def read_confirmation(*, viewer: Viewer, form: ActionForm, now: datetime) -> Con
         totals=read_totals(ready),
         costs=costs_of(ready, viewer=viewer),
     )
+
+
+def _choices(viewer: Viewer, form: ActionForm) -> RelocationChoices:
+    """Return the places that a relocated Job can leave, while the form asks for one."""
+    values = form.cleaned_data
+    if values["verb"] is not Verb.RELOCATE or values["avoid"] is not None:
+        return RelocationChoices()
+    (action_request,) = form.requests
+    return relocation_choices(viewer, action_request)
 
 
 def may_force(*, viewer: Viewer, confirmation: Confirmation, now: datetime) -> bool:

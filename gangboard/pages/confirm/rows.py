@@ -16,6 +16,7 @@ from gangboard.pages.confirm.forms import ActionForm
 from gangboard.readmodels.action_labels import Note, notes, shared_label
 from gangboard.readmodels.action_rows import FieldChange, OfferRow
 from gangboard.readmodels.advice import StoppedGang
+from gangboard.readmodels.formatting import printable
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +124,17 @@ class ActionTotals:
         return f"{pods}; {self.accelerators:,.10g} accelerators become free."
 
 
+@dataclass(frozen=True, slots=True)
+class PlaceChoice:
+    """A place that the Job can leave."""
+
+    value: str
+    """The text of the form."""
+    label: str
+    """`node a100-2`, `rack=r1`."""
+    pods: int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Confirmation:
     """The content of the confirmation form."""
@@ -142,8 +154,30 @@ class Confirmation:
     wrong_field: str = ""
     """The wrong field of the form, `reason` or `until`, or empty."""
     may_force: bool = False
+    places: tuple[PlaceChoice, ...] = ()
+    """The places that a relocated Job can leave. Empty for other verbs."""
+    excluded: str = ""
+    """The place that an earlier relocation excludes, or empty."""
     key: str = field(default_factory=lambda: secrets.token_urlsafe(16))
     """Idempotency key of this form."""
+
+    @property
+    def asks_place(self) -> bool:
+        """Whether the page asks for the place that a relocated Job leaves, before it shows the effect."""
+        values = self.form.cleaned_data
+        is_open = values["verb"] is Verb.RELOCATE and values["avoid"] is None
+        return is_open and bool(self.ready)
+
+    @property
+    def leaves(self) -> str:
+        """The place that the Job leaves, for the heading; empty for other verbs."""
+        avoid = self.form.cleaned_data["avoid"]
+        return printable(avoid.text) if avoid is not None and not avoid.is_empty else ""
+
+    @property
+    def has_place(self) -> bool:
+        """Whether the page can go back to the choice of the place."""
+        return self.form.cleaned_data["avoid"] is not None
 
     @property
     def reason_is_wrong(self) -> bool:

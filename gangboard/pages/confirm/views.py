@@ -33,7 +33,9 @@ from gangboard.store.access import Viewer
 NO_SUCH_OBJECT = "The object does not exist, or you may not see it."
 
 
-@saves_form("confirm", fields=("verb", "target", "reason", "zone", "until", "forced", "gang"))
+@saves_form(
+    "confirm", fields=("verb", "target", "reason", "zone", "until", "avoid", "forced", "gang")
+)
 @require_http_methods(["GET", "HEAD", "POST"])
 def confirm(request: HttpRequest) -> HttpResponse:
     """Show the effect of an action, or request it. A GET has no side effects."""

@@ -45,6 +45,8 @@ def undo_of(rows: Sequence[ActionRow]) -> Undo | None:
     done = [row for row in rows if row.went_well and row.ended is None]
     if not done or not all(row.is_final for row in rows):
         return None
+    if done[0].verb == Verb.RELOCATE:
+        return _undo_relocation(done[0])
     verb = Verb.RESUME if done[0].verb == Verb.SUSPEND else Verb.SUSPEND
     # The action itself has moved the generation on.
     targets = [("target", write_target(replace(row.target, generation=None))) for row in done]
@@ -55,3 +57,14 @@ def undo_of(rows: Sequence[ActionRow]) -> Undo | None:
     subject = f"{first.kind} {first.name}" if len(done) == 1 else f"all {len(done)}"
     label = shared_label(verb, (undo_label(row.lever, row.button, verb) for row in done))
     return Undo(f"{reverse('confirm')}?{query}", label, subject)
+
+
+def _undo_relocation(row: ActionRow) -> Undo | None:
+    """Return the link that removes the exclusion, or None if the action itself has removed one."""
+    if not row.avoid:
+        return None
+    pairs = [("verb", row.verb), ("target", write_target(replace(row.target, generation=None)))]
+    pairs += [("avoid", "none"), *([("gang", row.gang_id)] if row.gang_id else [])]
+    return Undo(
+        f"{reverse('confirm')}?{urlencode(pairs)}", "Allow all nodes", f"{row.kind} {row.name}"
+    )

@@ -7,7 +7,7 @@ from gangboard.domain.owner import SubmitterSource
 from gangboard.pages.core.live.fragments import Fragment
 from gangboard.pages.gang.next_steps import NextStep, make_steps_to_take
 from gangboard.pages.gang.rows import GangDetail
-from gangboard.pages.gang.tree import current_offer, suspends_of, unsettled_action
+from gangboard.pages.gang.tree import current_offer, relocation_of, suspends_of, unsettled_action
 from gangboard.readmodels.action_labels import Note, notes
 from gangboard.readmodels.formatting import printable
 
@@ -40,7 +40,8 @@ def owner_fragment(detail: GangDetail) -> Fragment:
     is_over = detail.row.health in (Health.FAILED, Health.SUCCEEDED)
     offer = None if is_over else current_offer(detail.actions, detail.open_action)
     last = unsettled_action(detail.history, detail.row.uid)
-    context = {"offer": offer, "last": last, "why_id": "why-owner"}
+    relocation = None if is_over else relocation_of(detail.actions, detail.open_action)
+    context = {"offer": offer, "relocation": relocation, "last": last, "why_id": "why-owner"}
     return Fragment("owner", "gang/owner.html", context, tuple(context.values()))
 
 

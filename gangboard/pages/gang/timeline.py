@@ -142,6 +142,8 @@ def _nodes_before_resumes(history: tuple[ActionRow, ...]) -> dict[str, tuple[str
 def _nodes_sentence(row: ActionRow, before: tuple[str, ...], after: tuple[str, ...]) -> str:
     if row.state != ActionState.VERIFIED:
         return ""
+    if row.verb == Verb.RELOCATE:
+        return ""  # Its own message names both places.
     if row.verb == Verb.SUSPEND:
         return f"It was on {_names(row.nodes)}." if row.nodes else ""
     if before and after:

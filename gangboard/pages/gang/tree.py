@@ -50,6 +50,8 @@ class TreeLine:
     message: str = ""
     """Its problem, unless another part of the page shows it."""
     is_past: bool = False
+    relocation: OfferRow | None = None
+    """The button that relocates the Job, or None if that is not possible now."""
 
     @property
     def key(self) -> str:
@@ -233,6 +235,7 @@ def tree_lines(
             if job.message not in shown_elsewhere and job.state.word not in WELL
             else "",
             job.is_past,
+            relocation_of(job.actions, job.open_action) if is_child else None,
         )
         for (job, is_child), offer in zip(jobs, offers, strict=True)
     ]
@@ -264,6 +267,12 @@ def current_offer(offers: Iterable[OfferRow], busy: ActionRow | None) -> OfferRo
     if offer is None or busy is None or not offer.allowed:
         return offer
     return replace(offer, allowed=False, why_not=NOT_OVER, plan=None)
+
+
+def relocation_of(offers: Iterable[OfferRow], busy: ActionRow | None) -> OfferRow | None:
+    """Return the button that relocates a Job, or None if that is not possible, or while an action is not over."""
+    allowed = (offer for offer in offers if offer.verb == Verb.RELOCATE and offer.allowed)
+    return next(allowed, None) if busy is None else None
 
 
 def suspends_of(jobs: Iterable[JobRow]) -> Iterable[tuple[JobRow, OfferRow]]:

@@ -35,6 +35,8 @@ class NodeJob:
     """The state on the Board, which is unknown while the cluster is silent."""
     accelerators: float
     """Accelerators that the whole gang requests."""
+    relocation: OfferRow | None = None
+    """The button that relocates it, or None if that is not possible now."""
 
 
 def jobs_on_node(*, viewer: Viewer, cluster: str, node: str, now: datetime) -> tuple[NodeJob, ...]:
@@ -54,6 +56,10 @@ def jobs_on_node(*, viewer: Viewer, cluster: str, node: str, now: datetime) -> t
         )
         (gang_row,) = build_rows([gang], viewer=viewer, clusters=clusters, now=now)
         for job in jobs:
+            job_offers = offers.get(job.ref.uid, ())
+            relocations = [
+                offer for offer in job_offers if offer.verb == Verb.RELOCATE and offer.allowed
+            ]
             rows += [
                 NodeJob(
                     offer=offer,
@@ -64,8 +70,9 @@ def jobs_on_node(*, viewer: Viewer, cluster: str, node: str, now: datetime) -> t
                     gang_kind=gang_row.kind,
                     gang_state=face_of(gang_row.health),
                     accelerators=gang.accelerators,
+                    relocation=next(iter(relocations), None),
                 )
-                for offer in offers.get(job.ref.uid, ())
+                for offer in job_offers
                 if offer.verb == Verb.SUSPEND
             ]
     return tuple(sorted(rows, key=lambda job: (job.offer.namespace, job.offer.name)))

@@ -117,6 +117,7 @@ class NodeJobsPage(LivePage[tuple[NodeJob, ...]]):
             "word": shared_label(Verb.SUSPEND, labels),
             "most": MOST_AT_ONCE,
             "too_many": allowed > MOST_AT_ONCE,
+            "place": f"node:{self.node}",
         }
         return (Fragment("node-jobs", "nodes/jobs.html", state, tuple(state.values())),)
 

@@ -135,9 +135,10 @@ def target(named: Named) -> str:
 
 
 @register.simple_tag
-def confirm_address(offer: OfferRow) -> str:
-    """Print the address of the confirmation of an offer."""
+def confirm_address(offer: OfferRow, avoid: str = "") -> str:
+    """Print the address of the confirmation of an offer. `avoid` is the place that a relocated Job leaves."""
     pairs = [("verb", offer.verb), ("target", write_target(offer)), ("gang", offer.gang_id)]
+    pairs.append(("avoid", avoid))
     return f"{reverse('confirm')}?{urlencode([pair for pair in pairs if pair[1]])}"
 
 

@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 
 from gangboard.domain.forecast import AdmissionState, Forecast, PodSet
 from gangboard.domain.owner import Owner
+from gangboard.domain.pod import Pod
+from gangboard.domain.text import label
 from gangboard.domain.traits import QueueTraits, QueueWording
 from gangboard.facts.gang import Gang
 from gangboard.plugins.lever import Lever
@@ -77,6 +79,20 @@ class Kueue(QueueSystem):
         if gang.queue.may_run:
             return ("Its quota in Kueue stays reserved.",)
         return (f"Kueue reserves quota for its pods all the same when it admits {gang.name}.",)
+
+    def relocation_refusal(self, gang: Gang, job: Owner, pods: Sequence[Pod]) -> str:
+        """Refuse pods whose nodes Kueue has chosen, and Jobs that it admits one by one (observed with v0.19.2).
+
+        After a change of the template Kueue pins the new pods to the former nodes, where they never start.
+        """
+        if not gang.queue.is_managed or job.meta.ref.uid == gang.owner.meta.ref.uid:
+            return f"Kueue would resume {label(job.meta.ref)} at once: suspend it by its Workload instead."
+        if any(entry.assigned for entry in gang.entries):
+            return (
+                f"Kueue chose the nodes of {gang.name} by its topology, and pins new pods of this Job to the "
+                "former ones. Suspend and resume the whole instead: Kueue then chooses all nodes again."
+            )
+        return ""
 
     def job_warnings(self, gang: Gang, job: Owner, lever: Lever) -> tuple[str, ...]:
         """Return the warning that Kueue may resume a stopped Job, or evict its whole owner."""

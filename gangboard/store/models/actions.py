@@ -10,7 +10,7 @@ from gangboard.store.models.clusters import Cluster
 
 
 class Action(models.Model):
-    """One request to suspend or resume one object: outbox, state machine and record in one row.
+    """One request to suspend, resume or relocate one object: outbox, state machine and record in one row.
 
     The row repeats the names of cluster and person, because it outlives both.
     """
@@ -33,6 +33,8 @@ class Action(models.Model):
     reason = models.CharField(max_length=1024)
     until = models.DateTimeField(null=True)
     """End of the Hold. After it, gangboard requests the release."""
+    avoid = models.JSONField(null=True)
+    """The place that a relocated Job leaves, as `domain.action.Avoid`; null for other verbs."""
     forced = models.BooleanField(default=False)
     """True if an admin tries an unproved lever."""
     user = models.ForeignKey(

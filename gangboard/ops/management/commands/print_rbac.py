@@ -4,6 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from django.conf import settings
 from django.core.management.base import CommandError, CommandParser
 
 from gangboard.actions.permissions.manifests import chart_files, hold_text, yaml_text
@@ -74,5 +75,7 @@ def _write_files(folder: Path, permissions: PermissionOptions) -> None:
 def _read_permissions(name: str | None, namespaces: tuple[str, ...]) -> PermissionOptions:
     """Return the permissions for a cluster. A cluster without discovery is treated like any other."""
     if name is None:
-        return PermissionOptions(namespaces=namespaces, binds_hold=False)
+        return PermissionOptions(
+            namespaces=namespaces, topology_keys=settings.TOPOLOGY_LABELS, binds_hold=False
+        )
     return levers.read_wanted(clusters.find_cluster(name=name), namespaces)

@@ -1,0 +1,271 @@
+"""Decisions about the relocation of one Job: restart it on other nodes while its siblings run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from gangboard.domain.action import Avoid, ClusterLevers
+from gangboard.domain.owner import Owner
+from gangboard.domain.pod import Pod
+from gangboard.domain.text import count, label, names, plural
+from gangboard.facts.gang import Gang
+from gangboard.facts.surroundings import Surroundings
+from gangboard.plugins import registry
+from gangboard.plugins.lever import Lever
+from gangboard.policy import refusals
+from gangboard.policy.decision import (
+    Decision,
+    DesiredAction,
+    LeverDecision,
+    PlanRefusal,
+    generation_unknown,
+)
+from gangboard.policy.exclusions import Exclusion, read_exclusion
+from gangboard.policy.phrases import moment, pods_deleted, wait_of
+from gangboard.policy.registry_lookups import kind_above, kind_of, queue_system
+from gangboard.policy.relocation_fit import (
+    Destination,
+    excluded_nodes,
+    exclusion_of,
+    find_destination,
+    rivals_warning,
+)
+
+
+def has_lever(gang: Gang, uid: str) -> bool:
+    """Return whether the kind of an object has a lever for relocations."""
+    return bool(_levers(gang, uid))
+
+
+def _levers(gang: Gang, uid: str) -> tuple[Lever, ...]:
+    job = gang.child_jobs.get(uid)
+    if job is not None:
+        kind = kind_above(job.meta.controller)
+        keys = kind.child_relocation_levers if kind is not None else ()
+    else:
+        kind = kind_of(gang.owner)
+        keys = kind.relocation_levers if kind is not None else ()
+    return tuple(lever for key in keys if (lever := registry.lever(key)) is not None)
+
+
+def decide(gang: Gang, job: Owner, desired: DesiredAction) -> LeverDecision | PlanRefusal:
+    """Return the relocation of a child Job or of an owner that is a Job, or why it is impossible.
+
+    Without a place to avoid (for a button) the nodes are not considered.
+    """
+    name = label(job.meta.ref)
+    if desired.until is not None:
+        return PlanRefusal(f"A relocation has no end; {name} runs again at once.")
+    refused = _out_of_reach(gang, job) or generation_unknown(job.meta) or _not_running(gang, job)
+    if refused is not None:
+        return refused
+    levers = _levers(gang, job.meta.ref.uid)
+    if not levers:
+        return PlanRefusal(f"gangboard knows no way to relocate {name}.")
+    reasons = []
+    for lever in levers:
+        missing = lever.why_not(gang, job, desired.levers)
+        if missing is None:
+            return _decide_with(lever, gang, job, desired)
+        reasons.append(missing)
+    return refusals.all_of(f"{name} cannot be relocated here", reasons, "")
+
+
+def _out_of_reach(gang: Gang, job: Owner) -> PlanRefusal | None:
+    if job.meta.ref.uid in gang.child_jobs:
+        return refusals.job_out_of_reach(gang, job)
+    return refusals.owner_out_of_reach(gang)
+
+
+def _not_running(gang: Gang, job: Owner) -> PlanRefusal | None:
+    """Refuse a Job that has no pods to move: held, suspended, paused, or not admitted."""
+    name = label(job.meta.ref)
+    for lever in registry.levers():
+        how = lever.describe_stop(gang, job)
+        if how:
+            return PlanRefusal(f"{name} is {how}: resume it first.")
+    holds = gang.holds_on(job)
+    if holds:
+        return PlanRefusal(f"Hold {holds[0].meta.ref.name} is on {name}: remove it first.")
+    wait = wait_of(gang, job) if job.meta.ref.uid in gang.child_jobs else None
+    if wait is not None:
+        return PlanRefusal(f"{wait.why}: {name} has no pods to move.")
+    if job.suspended:
+        return PlanRefusal(f"{name} is suspended: it has no pods to move.")
+    return None
+
+
+def _decide_with(
+    lever: Lever, gang: Gang, job: Owner, desired: DesiredAction
+) -> LeverDecision | PlanRefusal:
+    pods = _pods(job, desired.surroundings)
+    refused = _queue_refusal(gang, job, pods)
+    if refused is not None:
+        return refused
+    exclusion, destination = None, Destination()
+    if desired.avoid is not None:
+        place = _place(gang, job, desired, desired.avoid)
+        if isinstance(place, PlanRefusal):
+            return place
+        exclusion, destination = place
+    decision = lever.decide(gang, job, replace(desired, exclusion=exclusion))
+    if isinstance(decision, PlanRefusal):
+        return decision
+    return LeverDecision(
+        lever, _explain(decision, lever, gang, job, desired, exclusion, destination)
+    )
+
+
+def _pods(job: Owner, surroundings: Surroundings | None) -> tuple[Pod, ...]:
+    return surroundings.pods_of(job.meta.ref.uid) if surroundings is not None else ()
+
+
+def _queue_refusal(gang: Gang, job: Owner, pods: Sequence[Pod]) -> PlanRefusal | None:
+    is_queued = gang.queue.is_managed or job.meta.ref.uid in gang.queued_jobs
+    system = queue_system(gang)
+    if not is_queued or system is None:
+        return None
+    why = system.relocation_refusal(gang, job, pods)
+    return PlanRefusal(why) if why else None
+
+
+def _place(
+    gang: Gang, job: Owner, desired: DesiredAction, avoid: Avoid
+) -> tuple[Exclusion | None, Destination] | PlanRefusal:
+    """Return the node requirement and the expected nodes. The requirement is None if it is removed."""
+    name = label(job.meta.ref)
+    if avoid.is_empty:
+        if read_exclusion(job.exclusion) is None:
+            return PlanRefusal(f"No relocation has excluded nodes for {name}: nothing to remove.")
+        return None, Destination()
+    surroundings = desired.surroundings or Surroundings(why="nodes: not read yet")
+    if surroundings.why:
+        return PlanRefusal(f"Whether {name} fits elsewhere is unknown: {surroundings.why}.")
+    pods = surroundings.pods_of(job.meta.ref.uid)
+    if not pods:
+        return PlanRefusal(f"{name} has no pod on a node: nothing to move.")
+    exclusion = exclusion_of(avoid, surroundings, desired.levers.topology_keys, pods)
+    if isinstance(exclusion, PlanRefusal):
+        return exclusion
+    left = excluded_nodes(exclusion, surroundings.nodes)
+    if not any(pod.node in left for pod in pods):
+        return PlanRefusal(f"No pod of {name} is on {exclusion.text}: nothing to move.")
+    why = _silent_node(pods, surroundings) or _conduct_refusal(gang, job, exclusion, surroundings)
+    if why:
+        return PlanRefusal(why)
+    destination = find_destination(gang, job, exclusion, surroundings)
+    return destination if isinstance(destination, PlanRefusal) else (exclusion, destination)
+
+
+def _silent_node(pods: Sequence[Pod], surroundings: Surroundings) -> str:
+    """Refuse to stop pods on a node that is not ready, because they never end by themselves."""
+    nodes = {node.name: node for node in surroundings.nodes}
+    silent = sorted({pod.node for pod in pods if pod.node in nodes and not nodes[pod.node].ready})
+    if not silent:
+        return ""
+    return (
+        f"Node {names(silent)} is not ready, and its pods do not end by themselves: delete the node, or "
+        "taint it with node.kubernetes.io/out-of-service, and the Job controller replaces them."
+    )
+
+
+def _conduct_refusal(
+    gang: Gang, job: Owner, exclusion: Exclusion, surroundings: Surroundings
+) -> str:
+    kind = kind_above(job.meta.controller)
+    if kind is None:
+        return ""
+    return kind.conduct.relocation_refusal(gang, job, exclusion, surroundings)
+
+
+# Texts before the click
+
+
+def _explain(
+    decision: Decision,
+    lever: Lever,
+    gang: Gang,
+    job: Owner,
+    desired: DesiredAction,
+    exclusion: Exclusion | None,
+    destination: Destination,
+) -> Decision:
+    """Return a decision with the effects on the Job, its siblings and other pods."""
+    pods = _pods(job, desired.surroundings)
+    reactions = []
+    if destination.nodes:
+        places = _place_names(destination, desired.surroundings)
+        reactions.append(f"It fits now on {places}; the scheduler chooses.")
+    reactions.append(pods_deleted(job.active_pods, job.grace_seconds))
+    is_child = job.meta.ref.uid in gang.child_jobs
+    siblings = gang.unfinished_beside(job, frozenset()) if is_child else 0
+    if siblings:
+        reactions.append(
+            f"The other {count(siblings, 'Job')} of {gang.name} {plural(siblings, 'keep')} running, and "
+            f"{plural(siblings, 'wait')} for it; a long wait may end {'it' if siblings == 1 else 'them'}."
+        )
+    reactions += decision.reactions
+    kind = kind_above(job.meta.controller)
+    if kind is not None:
+        reactions += kind.conduct.relocation_reactions(gang, job)
+    if exclusion is not None:
+        reactions.append(
+            f"The exclusion of {exclusion.text} stays in this Job's template while it runs. gangboard "
+            "removes it when it next resumes or relocates the Job."
+        )
+    warnings = [*decision.warnings, *_proof_warnings(desired.levers)]
+    if destination.why:
+        warnings.append(f"Whether it fits elsewhere is not certain: {destination.why}.")
+    if exclusion is not None and desired.surroundings is not None:
+        rivals = rivals_warning(pods, exclusion, desired.surroundings)
+        warnings += [rivals] if rivals else []
+    warnings += _queue_warnings(gang, job, lever)
+    before = ", ".join(sorted({pod.node for pod in pods}))
+    return replace(
+        decision,
+        before={**decision.before, "nodes": before} if before else decision.before,
+        after={
+            **decision.after,
+            "nodes": _planned_nodes(exclusion, destination, desired.surroundings),
+        }
+        if before
+        else decision.after,
+        reactions=tuple(text for text in reactions if text),
+        warnings=tuple(warnings),
+    )
+
+
+def _place_names(destination: Destination, surroundings: Surroundings | None) -> str:
+    """Return the names of the expected nodes, or their number if not every reader may see the names."""
+    may_name = surroundings is not None and surroundings.names_nodes and not surroundings.is_stored
+    return names(destination.nodes) if may_name else count(len(destination.nodes), "node")
+
+
+def _planned_nodes(
+    exclusion: Exclusion | None, destination: Destination, surroundings: Surroundings | None
+) -> str:
+    if destination.nodes:
+        return f"such as {_place_names(destination, surroundings)}"
+    return f"not {exclusion.text}" if exclusion is not None else "any that suit"
+
+
+def _proof_warnings(levers: ClusterLevers) -> list[str]:
+    """Warn if this cluster has not accepted such a change of a template, or has refused the last one."""
+    if levers.exclusion_refuted_at is not None:
+        return [
+            f"The API server refused the last such change, at {moment(levers.exclusion_refuted_at)}: its pods "
+            "would restart for nothing. Apply the output of manage.py print_rbac first."
+        ]
+    if levers.exclusion_proved_at is None:
+        return [
+            "No Job was relocated in this cluster yet. Only a suspended Job shows whether the API server and "
+            "the actor's policy accept the change; if not, it restarts where it was."
+        ]
+    return []
+
+
+def _queue_warnings(gang: Gang, job: Owner, lever: Lever) -> tuple[str, ...]:
+    system = queue_system(gang)
+    is_queued = gang.queue.is_managed or job.meta.ref.uid in gang.queued_jobs
+    return system.job_warnings(gang, job, lever) if is_queued and system is not None else ()

@@ -1,0 +1,193 @@
+"""Failures during a relocation: the Job runs again, no Hold is left, and the sentence says what happened."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from gangboard.actions import relocation
+from gangboard.actions.sweeper import Sweeper
+from gangboard.domain.action import Avoid
+from gangboard.store.models import Action, Cluster, Grant, LeverRecord
+from tests.actions.site import JOBSET, JOBSETS, NAMESPACE, WORKER, Site, played
+from tests.actions.test_relocation import nodes_of, terms
+
+STARTING = (
+    'policy "gangboard-hold" denied request: failed to configure policy: failed to find resource '
+    "referenced by paramKind: 'gangboard.dev/v1alpha1, Kind=Hold'"
+)
+
+
+def play(site: Site, when: str, do: Callable[[], object], **options: object) -> Action:
+    options = {"verb": "relocate", "avoid": Avoid(tuple(nodes_of(site))), **options}
+    return played(site, when, do, **options)
+
+
+def runs_as_before(site: Site, action: Action) -> None:
+    assert (action.finished_at is not None, action.due_at) == (True, None), action.message
+    assert site.holds() == []
+    assert not site.suspended()
+    assert terms(site.job()) == []
+
+
+@pytest.mark.parametrize(
+    ("status", "message"),
+    [
+        (403, "denied request: gangboard may exclude nodes"),
+        (422, "spec.template: field is immutable"),
+    ],
+)
+def test_a_refused_template_is_undone_and_remembered(site: Site, status: int, message: str) -> None:
+    def fail() -> None:
+        site.simulator.faults.status(
+            status, resource="jobs", verb="patch", count=1, message=message
+        )
+
+    action = play(site, "exclude:rehearsal", fail)
+    assert action.state == "failed", action.message
+    assert f"So the template of Job {WORKER} was not changed." in action.message
+    # Its controller may resume it before gangboard does.
+    assert f"Job {WORKER} was resumed." in action.message or "runs again." in action.message
+    runs_as_before(site, action)
+    assert LeverRecord.objects.get(lever="exclusion").refuted_at is not None
+    # The next one is warned about it.
+    site.poll()
+    action = site.act("relocate", avoid=Avoid(tuple(nodes_of(site))))
+    assert any("restart for nothing" in warning for warning in action.warnings)
+    assert action.state == "verified", action.message
+    assert LeverRecord.objects.get(lever="exclusion").proved_at is not None
+
+
+@pytest.mark.parametrize("applied", [True, False])
+@pytest.mark.parametrize("step", ["patch", "exclude", "restart"])
+def test_a_lost_answer_is_resolved_by_a_read(site: Site, step: str, applied: bool) -> None:
+    def fail() -> None:
+        site.simulator.faults.reset(resource="jobs", verb="patch", count=1, applied=applied)
+
+    action = play(site, f"{step}:about-to-send", fail)
+    assert action.finished_at is not None
+    assert site.holds() == []
+    assert not site.suspended()
+    for sent in action.steps.filter(dry_run=False).exclude(kind="delete-hold"):
+        assert sent.sends <= 1
+    # The controller may resume the Job as soon as its Hold is gone.
+    states = (
+        ["verified"] if applied else ["failed", "verified"] if step == "restart" else ["failed"]
+    )
+    assert action.state in states, action.message
+    assert bool(terms(site.job())) is (applied or step == "restart")
+
+
+def test_an_api_server_that_has_just_started_is_waited_for(site: Site) -> None:
+    def fail() -> None:
+        site.simulator.faults.status(403, resource="jobs", verb="patch", count=6, message=STARTING)
+
+    action = play(site, "delete-hold:recorded", fail)
+    assert action.state == "verified", action.message
+
+
+def test_pods_that_do_not_end_are_named(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(relocation, "BEYOND_GRACE", -100.0)
+    pods = {pod["metadata"]["name"] for pod in site.pods()}
+    action = play(site, "applied:written", lambda: None)
+    assert action.state == "failed", action.message
+    assert "did not end within" in action.message
+    assert any(f"{name} on node" in action.message for name in pods)
+    # New pods would run beside the old ones, so the Job stays held until a person resumes it.
+    assert site.suspended()
+    assert len(site.holds()) == 1
+    site.poll()
+    site.clock.advance(60)
+    assert Sweeper(site.clock).sweep().due == ()
+    assert site.act("resume").state == "verified"
+    assert site.holds() == []
+    assert not site.suspended()
+
+
+def test_a_jobset_that_is_suspended_meanwhile_keeps_its_job(site: Site) -> None:
+    def suspend() -> None:
+        site.simulator.objects.update(
+            JOBSETS, "JobSet", JOBSET, lambda obj: obj["spec"].update(suspend=True), NAMESPACE
+        )
+
+    action = play(site, "delete-hold:recorded", suspend)
+    assert action.state == "reverted", action.message
+    assert "the exclusion is in its template" in action.message
+    assert site.suspended()
+    assert site.holds() == []
+    (step,) = action.steps.filter(kind="restart")
+    assert step.state in ("skipped", "done")
+
+
+def test_a_job_that_was_created_again_is_not_left_suspended(site: Site) -> None:
+    action = play(site, "patch:recorded", site.make_anew)
+    assert action.state == "gone", action.message
+    assert "created again meanwhile" in action.message
+    assert site.holds() == []
+    assert not site.suspended()
+
+
+def test_a_hold_of_somebody_else_keeps_the_job_and_is_named(site: Site) -> None:
+    def hold() -> None:
+        owner = site.jobset()["metadata"]["uid"]
+        spec = {"jobName": WORKER, "ownerUID": owner, "by": "mallory", "reason": "mine"}
+        site.simulator.objects.put(
+            {
+                "apiVersion": "gangboard.dev/v1alpha1",
+                "kind": "Hold",
+                "metadata": {"name": "mine", "namespace": NAMESPACE},
+                "spec": spec,
+            },
+            scripted=False,
+        )
+
+    action = play(site, "exclude:recorded", hold)
+    assert action.state == "failed", action.message
+    assert "mine" in action.message or "another Hold" in action.message, action.message
+    assert [obj["metadata"]["name"] for obj in site.holds()] == ["mine"]
+
+
+@pytest.mark.parametrize("boundary", ["create-hold:recorded", "exclude:recorded"])
+def test_a_withdrawn_right_stops_it_and_the_job_runs_again(site: Site, boundary: str) -> None:
+    action = play(site, boundary, lambda: Grant.objects.all().delete())
+    assert "no longer an operator" in action.message
+    assert site.holds() == []
+    assert not site.suspended()
+
+
+def test_a_read_only_cluster_gets_nothing_but_the_way_back(site: Site) -> None:
+    action = play(site, "exclude:recorded", lambda: Cluster.objects.update(read_only=True))
+    assert action.state == "failed"
+    assert "read-only" in action.message
+    assert site.holds() == []
+    assert not site.suspended()
+
+
+def test_a_pod_that_finds_no_place_is_quoted(site: Site) -> None:
+    """Others take the room while the Job is away."""
+
+    def fill() -> None:
+        for node in site.simulator.objects.list("v1", "Node"):
+            site.simulator.objects.update(
+                "v1",
+                "Node",
+                node["metadata"]["name"],
+                lambda obj: obj["spec"].update(unschedulable=True),
+            )
+
+    action = play(site, "exclude:recorded", fill)
+    assert action.state == "failed", action.message
+    assert "0 of 2 pods are ready" in action.message
+    assert "nodes are available" in action.message
+    assert "remove the exclusion" in action.message
+    assert site.holds() == []
+
+
+def test_nothing_is_sent_if_the_place_holds_no_pod(site: Site) -> None:
+    others = {node["metadata"]["name"] for node in site.simulator.objects.list("v1", "Node")}
+    free = min(others - nodes_of(site))
+    action = site.act("relocate", avoid=Avoid((free,)))
+    assert action.state == "refused"
+    assert action.message.startswith(f"No pod of Job {WORKER} is on node {free}: nothing to move.")
+    assert site.wire.changes == []
