@@ -94,14 +94,16 @@ def gangs(draw: st.DrawFn) -> tuple[Gang, ClusterLevers]:
 Case = tuple[Gang, ClusterLevers]
 
 
-def _answers(case: Case) -> tuple[Verdict, dict[str, tuple[Plan, Plan]]]:
+def _answers(case: Case) -> tuple[Verdict, dict[str, tuple[Plan, ...]]]:
     facts, levers = case
     return assess(facts), dict(all_offers(facts, levers, NOW))
 
 
-def _owner(case: Case, offers: dict[str, tuple[Plan, Plan]]) -> tuple[Owner, Plan, Plan]:
+def _owner(case: Case, offers: dict[str, tuple[Plan, ...]]) -> tuple[Owner, Plan, Plan]:
+    """Return the owner with its plans to suspend and to resume. A Job also has a plan to relocate."""
     owner = case[0].owner
-    return owner, *offers[owner.meta.ref.uid]
+    suspend, resume, *_ = offers[owner.meta.ref.uid]
+    return owner, suspend, resume
 
 
 @given(gangs())

@@ -157,7 +157,7 @@ def finding_summary(verdict: Verdict) -> tuple[str, str, str]:
     return verdict.finding.code, verdict.finding.health.value, verdict.finding.message
 
 
-def offered(owner: Owner, *middle: Owner, jobs: tuple[Owner, ...] = ()) -> tuple[Plan, Plan]:
+def offered(owner: Owner, *middle: Owner, jobs: tuple[Owner, ...] = ()) -> tuple[Plan, ...]:
     return offers(a_gang(owner, middle=middle, jobs=jobs), READY, owner.meta.ref.uid, ago(0))
 
 
