@@ -123,15 +123,15 @@ def find_check(check_id: str, *, viewer: Viewer) -> RunningCheck | None:
     return RunningCheck(check_id, runs[0][3], clusters)
 
 
+def is_answered(check_id: str) -> bool:
+    """Return whether all clusters of a check have answered (1 query)."""
+    return not CheckRun.objects.filter(check_id=check_id).exclude(state="answered").exists()
+
+
 def due_checks() -> list[str]:
     """Return the ids of runs that no living worker has claimed, the oldest first."""
     due = _current().filter(_is_due(timezone.now())).order_by("created_at")
     return list(due.values_list("pk", flat=True)[:MOST_AT_ONCE])
-
-
-def runs_of(check_id: str) -> list[str]:
-    """Return the ids of the runs of a check."""
-    return list(CheckRun.objects.filter(check_id=check_id).values_list("pk", flat=True))
 
 
 def claim_check(run_id: str) -> ClaimedCheck | None:

@@ -21,7 +21,7 @@ from gangboard.pages.core.api.parameters import LONGEST_NAME, Query, read_query
 from gangboard.pages.core.api.views import ReadView
 from gangboard.pages.core.serializers import serializer_of
 from gangboard.store.access import Viewer
-from gangboard.store.checks import CheckError
+from gangboard.store.checks import CheckError, is_answered
 
 WAIT_SECONDS = 20.0
 """Seconds for which a call waits for the answers of poll workers."""
@@ -117,12 +117,11 @@ class CheckView(ReadView):
 def _answered(check_id: str, viewer: Viewer, view: ReadView) -> CheckResult:
     """Return the check once all clusters have answered, or after WAIT_SECONDS as it is. Raises NotFound."""
     give_up_at, pause = time.monotonic() + WAIT_SECONDS, FIRST_LOOK
-    while True:
-        result = read_check(check_id, viewer=viewer, now=view.now())
-        if result is None:  # the viewer lost the right to see the clusters in between
-            raise NotFound(NOT_FOUND)
-        if result.complete or time.monotonic() >= give_up_at:
-            return result
+    while not is_answered(check_id) and time.monotonic() < give_up_at:
         connection.close()  # a sleeping call keeps no connection
         time.sleep(pause)
         pause = min(LAST_LOOK, pause * 1.5)
+    result = read_check(check_id, viewer=viewer, now=view.now())
+    if result is None:  # the viewer lost the right to see the clusters in between
+        raise NotFound(NOT_FOUND)
+    return result

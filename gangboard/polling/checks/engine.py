@@ -24,7 +24,7 @@ from gangboard.domain.check import (
 from gangboard.domain.cluster_reach import silence_sentence
 from gangboard.domain.forecast import CreationContext, Forecast, ManifestFault
 from gangboard.domain.group import Group
-from gangboard.domain.health import Health
+from gangboard.domain.health import Health, Stage
 from gangboard.domain.owner import Blueprint, Owner
 from gangboard.domain.pod import STOCK_SCHEDULER, Pod
 from gangboard.domain.pod_claims import ResourceClaim, VolumeClaim
@@ -315,6 +315,8 @@ class _Check:
         if verdict.finding.code == _DEPENDENCY and not _awaits_completion(gang):
             gang, verdict = self._with_dependents(candidate, gang, verdict)
         word, code, message = self._conclusion(candidate, gang, verdict)
+        if word is CheckVerdict.WOULD_WAIT and verdict.finding.stage is Stage.PLACEMENT:
+            candidate.notes += _preemption_note(gang)
         finding = replace(
             verdict.finding,
             code=code,
@@ -461,6 +463,19 @@ def _running_sentence(gang: Gang) -> str:
     nodes = len({pod.node for pod in gang.pods if pod.node})
     fits = "fits" if pods == 1 else "fit"
     return f"{sentence_case(all_of(pods, 'pod'))} {fits} on {count(nodes, 'node')} now."
+
+
+def _preemption_note(gang: Gang) -> list[str]:
+    """Return the note about waiting pods with a priority class, which may preempt other pods."""
+    classes = dict.fromkeys(
+        pod.priority_class for pod in gang.pods if not pod.is_placed and pod.priority_class
+    )
+    if not classes:
+        return []
+    return [
+        f"The check does not foresee preemption. With priority class {names(classes)} it may start"
+        " by preempting other pods."
+    ]
 
 
 def _uncovered_sentence(verdict: Verdict) -> str:

@@ -117,6 +117,15 @@ def test_a_fault_names_its_field() -> None:
     assert [fault.field for fault in gang.faults] == ["metadata.name"]
 
 
+def test_a_priority_class_may_preempt() -> None:
+    cluster = make_fleet(gpu_node("n0"))
+    gang = check_one(cluster, job(pods=3, more="priorityClassName: urgent"))
+    assert gang.verdict is WAITS
+    assert "priority class urgent" in gang.notes[0]
+    assert not check_one(cluster, job(pods=3)).notes
+    assert not check_one(cluster, job(more="priorityClassName: urgent")).notes
+
+
 def test_pods_that_run_use_capacity() -> None:
     cluster = make_fleet(gpu_node("n0"))
     busy = a_pod("busy", on="n0", requests={"nvidia.com/gpu": Decimal(6)}, phase="Running")
