@@ -51,10 +51,9 @@ class _Objects(ObjectCache):
 
 
 class LoadedCluster:
-    """Caches of one cluster that are never written back. One thread at a time may use them (`lock`)."""
+    """Caches of one cluster that are never written back. Not thread-safe."""
 
     def __init__(self, cluster: Cluster) -> None:
-        self.lock = threading.Lock()
         self.cluster = cluster
         watched = {resource.key: WatchedResource(resource) for resource in resources()}
         self.cache = ClusterCache(
@@ -196,16 +195,12 @@ def loaded_cluster(cluster: Cluster, now: datetime) -> Iterator[LoadedCluster]:
     """
     with _kept_lock:
         loaded = _kept.pop(cluster.pk, None)
-    if loaded is None or not loaded.lock.acquire(blocking=False):
+    if loaded is None:  # the first check, or another check uses the state now
         loaded = LoadedCluster(cluster)
-        loaded.lock.acquire()
-    try:
-        loaded.refresh(cluster, now)
-        yield loaded
-        loaded.withdraw_all()
-        _keep(loaded)
-    finally:
-        loaded.lock.release()
+    loaded.refresh(cluster, now)
+    yield loaded
+    loaded.withdraw_all()
+    _keep(loaded)
 
 
 def _keep(loaded: LoadedCluster) -> None:

@@ -425,6 +425,20 @@ def test_a_check_stores_nothing_and_leaves_no_trace() -> None:
     assert not Gang.objects.exists()
 
 
+def test_a_check_that_fails_drops_the_state(monkeypatch: pytest.MonkeyPatch) -> None:
+    cluster = make_fleet(gpu_node("n0"))
+    assert check_one(cluster, job()).verdict is RUNS
+
+    def fail(*_: object) -> None:
+        raise ZeroDivisionError
+
+    with monkeypatch.context() as broken:
+        broken.setattr("gangboard.polling.checks.engine.assess", fail)
+        with pytest.raises(ZeroDivisionError):
+            check(cluster, job("other"))
+    assert check_one(cluster, job()).verdict is RUNS
+
+
 def test_changes_of_the_store_are_seen() -> None:
     cluster = make_fleet(gpu_node("n0"))
     assert check_one(cluster, job()).verdict is RUNS
