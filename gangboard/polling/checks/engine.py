@@ -60,6 +60,8 @@ _UNPREDICTED = frozenset({"unschedulable", "scheduler-error"})
 """Codes of waiting pods for which the arithmetic has no answer: they quote a scheduler that has not run."""
 
 _DEPENDENCY = "dependency-waiting"
+_NOT_UNDERSTOOD = "not understood: "
+"""Begin of `FitRow.why` for requirements that could also add capacity."""
 
 
 def check_cluster(
@@ -481,7 +483,10 @@ def _preemption_note(gang: Gang) -> list[str]:
 def _uncovered_sentence(verdict: Verdict) -> str:
     """Return why the arithmetic has no answer about the waiting pods."""
     causes = dict.fromkeys(
-        cause for row in verdict.fit for cause in (row.why, *row.unsupported) if cause
+        cause.removeprefix(_NOT_UNDERSTOOD)
+        for row in verdict.fit
+        for cause in (row.why, *row.unsupported)
+        if cause
     )
     why = f": {names(causes)}" if causes else ""
     return f"gangboard cannot tell whether the pods fit{why}."
