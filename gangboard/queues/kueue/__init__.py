@@ -41,8 +41,8 @@ class Kueue(QueueSystem):
         run_cluster_field="status.clusterName",
         offered_clusters_field="status.nominatedClusterNames",
         # v0.19.2: relocate.md §6. A gate of later releases replaces several nodes.
-        failed_node="It evicts the whole gang if it finds none, or if a second node of the gang fails meanwhile.",
-        failed_nodes="It replaces only one node (v0.19), so it is about to evict the whole gang.",
+        failed_node="Kueue looks for a replacement, and evicts the gang if none is free or another node fails.",
+        failed_nodes="Kueue replaces only one node, so it is about to evict the whole gang (v0.19).",
     )
     words = QueueWording(
         nominal="nominal quota",
