@@ -69,10 +69,14 @@ class Kueue(QueueSystem):
         )
 
     def forecast(
-        self, owner: Owner, pod_sets: Sequence[PodSet], state: AdmissionState
+        self,
+        owner: Owner,
+        pod_sets: Sequence[PodSet],
+        state: AdmissionState,
+        annotations: Mapping[str, str],
     ) -> Forecast | None:
         """Return the decision of Kueue about a new owner, or None if it would not manage it."""
-        return forecast(owner, pod_sets, state)
+        return forecast(owner, pod_sets, state, annotations)
 
     def job_reactions(self, gang: Gang) -> tuple[str, ...]:
         """Return the consequences for the quota of the Job."""

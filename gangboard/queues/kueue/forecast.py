@@ -7,7 +7,7 @@ Source: pkg/scheduler/scheduler.go and pkg/cache/queue of v0.19.2.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from gangboard.domain.forecast import AdmissionState, Forecast, PodSet
@@ -20,7 +20,13 @@ from gangboard.domain.quota import Queue, QueueName, QueueState
 from gangboard.domain.text import count, names
 from gangboard.placement.matching import matches_label
 from gangboard.queues.kueue.flavor_search import Assignment, FlavorSearch, Mode, flavor_names
-from gangboard.queues.kueue.integrations import MANAGED, POD_GROUP_LABEL, SEVERAL_ENTRIES
+from gangboard.queues.kueue.integrations import (
+    GATE,
+    MANAGED,
+    MIN_PARALLELISM,
+    POD_GROUP_LABEL,
+    SEVERAL_ENTRIES,
+)
 from gangboard.queues.kueue.queue_line import QueueLine, find_priority, held_quota
 from gangboard.queues.kueue.queues import GROUP
 from gangboard.queues.kueue.quota_tree import QuotaTree
@@ -37,7 +43,12 @@ _NAMESPACE_NAME = "kubernetes.io/metadata.name"
 _WAITS_FOR_READY_PODS = "waiting for all admitted workloads to be in PodsReady condition"
 
 
-def forecast(owner: Owner, pod_sets: Sequence[PodSet], state: AdmissionState) -> Forecast | None:
+def forecast(
+    owner: Owner,
+    pod_sets: Sequence[PodSet],
+    state: AdmissionState,
+    annotations: Mapping[str, str],
+) -> Forecast | None:
     """Return the decision about a new owner, or None if Kueue would not manage it."""
     ref = owner.meta.ref
     default = state.queues.get(_local_name(ref.namespace, _DEFAULT_QUEUE))
@@ -55,12 +66,17 @@ def forecast(owner: Owner, pod_sets: Sequence[PodSet], state: AdmissionState) ->
     closed = _closed_text(ref.namespace, name, state)
     if closed:
         return Forecast(waiting_entry(entry, closed, "Inadmissible"))
+    if gate := annotations.get(GATE):
+        return Forecast(waiting_entry(entry, f"Admission is gated by: {gate}", "AdmissionGated"))
     local = state.queues.get(_local_name(ref.namespace, name))
     queue = state.queues.get(local.parent) if local is not None else None
     if queue is None or queue.policy is None or queue.state is QueueState.UNKNOWN:
         about = f"ClusterQueue {queue.meta.ref.name}" if queue is not None else f"queue {name}"
         return Forecast(entry, unknown=f"Kueue has not reported the state of {about} yet.")
-    return _Decision(owner, tuple(pod_sets), state, queue, queue.policy, entry).forecast()
+    may_shrink = ref.is_job and MIN_PARALLELISM in annotations
+    return _Decision(
+        owner, tuple(pod_sets), state, queue, queue.policy, entry, may_shrink=may_shrink
+    ).forecast()
 
 
 def _pods_in_default_queue(owner: Owner, pod_sets: Sequence[PodSet]) -> Forecast:
@@ -128,8 +144,11 @@ class _Decision:
         queue: Queue,
         policy: QueuePolicy,
         entry: QueueEntry,
+        *,
+        may_shrink: bool,
     ) -> None:
         self._owner = owner
+        self._may_shrink = may_shrink
         self._pod_sets = pod_sets
         self._state = state
         self._queue = queue
@@ -215,6 +234,8 @@ class _Decision:
             )
         if self._policy.is_by_variant:
             return self._unknown("The queue tries a gang in several flavors at once.")
+        if assignment.mode is not Mode.FITS and self._may_shrink:
+            return self._unknown("The quota is too small for all its pods. Kueue may admit fewer.")
         if assignment.mode is not Mode.FITS and (ref.group, ref.kind) in SEVERAL_ENTRIES:
             return self._unknown("Kueue admits each of its replicas separately, and some may fit.")
         return None
