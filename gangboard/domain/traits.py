@@ -80,9 +80,9 @@ class QueueTraits:
     offered_clusters_field: str = ""
     """Field of an entry with the clusters that it is offered to, for evidence."""
     failed_node: str = ""
-    """Sentence about what follows while one assigned node has failed and is not replaced."""
+    """Sentence about its reaction while one assigned node has failed."""
     failed_nodes: str = ""
-    """Sentence about what follows if several assigned nodes have failed."""
+    """Sentence about its reaction if several assigned nodes have failed."""
 
 
 NO_QUEUE_TRAITS = QueueTraits()

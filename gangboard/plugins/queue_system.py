@@ -55,11 +55,15 @@ class QueueSystem:
         return ""
 
     def forecast(
-        self, owner: Owner, pod_sets: Sequence[PodSet], state: AdmissionState
+        self,
+        owner: Owner,
+        pod_sets: Sequence[PodSet],
+        state: AdmissionState,
+        annotations: Mapping[str, str],
     ) -> Forecast | None:
         """Return the decision about a new owner now, or None if the system would not manage it.
 
-        The owner does not exist yet, and the state does not have its entry.
+        The owner does not exist yet, and the state does not have its entry. `annotations` are those of the owner.
         """
         return None
 

@@ -56,7 +56,8 @@ def foresee(place: Place, manifest: Json) -> Forecast | None:
     entries = [model(WORKLOADS, item) for item in place.client.list(KUEUE, "Workload", "")]
     owner = model(OWNER.resource, with_identity(manifest, "run", place.name))
     state = AdmissionState(place.queues(), entries)
-    return Kueue().forecast(owner, pod_sets_of(manifest), state)
+    annotations = manifest["metadata"].get("annotations") or {}
+    return Kueue().forecast(owner, pod_sets_of(manifest), state, annotations)
 
 
 def pod_sets_of(manifest: Json) -> list[PodSet]:
@@ -269,6 +270,13 @@ def _two_sets(second: int) -> Callable[[Place], Json]:
     return manifest
 
 
+def _gated(place: Place) -> Json:
+    created = place.jobset()
+    gate = {"kueue.x-k8s.io/admission-gated-by": "example.com/approval"}
+    created["metadata"].setdefault("annotations", {}).update(gate)
+    return created
+
+
 def _topology(place: Place) -> None:
     levels = [{"nodeLabel": "rack"}, {"nodeLabel": "kubernetes.io/hostname"}]
     racks = {"apiVersion": KUEUE, "kind": "Topology", "metadata": {"name": place.name}}
@@ -364,6 +372,7 @@ FORESEEN: dict[str, Foreseen] = {
         _strict_neighbour, run(pods=1), UNKNOWN, reality="waiting-for-quota"
     ),
     "default-queue": Foreseen(_default, _without_label, ADMITTED, frozenset({"default"})),
+    "gated": Foreseen(_one(), _gated, "admission-gated"),
     "two-sets": Foreseen(_one(), _two_sets(2), ADMITTED, frozenset({"default"})),
     "second-set": Foreseen(_one(), _two_sets(3), "exceeds-quota"),
     "topology": Foreseen(_topology, lambda place: in_one_rack(place, "run", 5), UNKNOWN, reality="topology-does-not-fit"),

@@ -118,9 +118,11 @@ def foresee(
     cpu: str = "1",
     pods: int = 2,
     needs: PodConstraints | None = None,
+    annotations: dict[str, str] | None = None,
 ) -> Forecast:
     pod_set = PodSet("w", pods, {"cpu": Decimal(cpu)}, needs or PodConstraints())
-    foreseen = Kueue().forecast(of, [pod_set], at)
+    marks = {f"kueue.x-k8s.io/{key}": value for key, value in (annotations or {}).items()}
+    foreseen = Kueue().forecast(of, [pod_set], at, marks)
     assert foreseen is not None
     return foreseen
 
@@ -141,8 +143,8 @@ def test_an_admitted_owner_gets_the_labels_and_tolerations_of_its_flavor() -> No
 def test_kueue_ignores_other_kinds_and_owners_without_a_queue() -> None:
     ref = ObjectRef("batch.volcano.sh", "Job", "team-a", "run", "uid-run")
     volcano = owner(meta=replace(owner().meta, ref=ref))
-    assert Kueue().forecast(volcano, [], state()) is None
-    assert Kueue().forecast(owner({}), [], state()) is None
+    assert Kueue().forecast(volcano, [], state(), {}) is None
+    assert Kueue().forecast(owner({}), [], state(), {}) is None
     # A LocalQueue of this name is for all owners of the namespace.
     default = state(cluster_queue(), local_queue("default"))
     assert foresee(owner({}), default).entry.queue == "default"
@@ -164,9 +166,35 @@ def test_a_pod_of_a_group_is_not_admitted_alone() -> None:
     assert "admits the pods of its group together" in foresee(grouped, state(), pods=1).unknown
 
 
+def test_a_job_with_a_minimum_may_be_admitted_with_fewer_pods() -> None:
+    ref = ObjectRef("batch", "Job", "team-a", "run", "uid-run")
+    job = owner(meta=replace(owner().meta, ref=ref))
+    minimum = {"job-min-parallelism": "1"}
+    assert _code(foresee(job, state(), pods=4, annotations=minimum)) == "admitted"
+    assert _code(foresee(job, state(), pods=5)) == "exceeds-quota"
+    assert _code(foresee(job, state(), pods=5, annotations=minimum)) == "unknown"
+    # The annotation has an effect on Jobs only.
+    assert _code(foresee(owner(), state(), pods=5, annotations=minimum)) == "exceeds-quota"
+
+
+def test_a_gated_owner_is_not_evaluated() -> None:
+    gate = {"admission-gated-by": "example.com/approval"}
+    foreseen = foresee(owner(), state(), pods=5, annotations=gate)
+    assert _code(foreseen) == "admission-gated"
+    assert foreseen.entry.message is not None
+    assert foreseen.entry.message.cause == "admission is gated by example.com/approval"
+    # Kueue reports a missing queue first.
+    assert (
+        _code(
+            foresee(owner(LABELS | {"kueue.x-k8s.io/queue-name": "b"}), state(), annotations=gate)
+        )
+        == "queue-missing"
+    )
+
+
 def test_queues_of_a_scheduler_make_no_forecast() -> None:
     for system in (VolcanoQueues(), KaiQueues()):
-        assert system.forecast(owner(), [], state()) is None
+        assert system.forecast(owner(), [], state(), {}) is None
 
 
 def test_owners_without_a_queue_wait_if_kueue_holds_others_of_the_namespace() -> None:
@@ -340,7 +368,9 @@ def test_unread_facts_are_unknown_and_not_missing() -> None:
     assert foresee(owner(), unread).unknown == "ResourceFlavor f is not known to gangboard."
     del queue["status"]["conditions"]
     assert "has not reported the state" in foresee(owner(), state(queue)).unknown
-    assert Kueue().forecast(owner(), [], state()).unknown == "The number of its pods is unknown."  # type: ignore[union-attr]
+    unsized = Kueue().forecast(owner(), [], state(), {})
+    assert unsized is not None
+    assert unsized.unknown == "The number of its pods is unknown."
     variants = cluster_queue(concurrentAdmissionPolicy={"migration": {}})
     assert _code(foresee(owner(), state(variants))) == "unknown"
 

@@ -21,7 +21,7 @@ def test_a_failed_node_is_named() -> None:
 @pytest.mark.parametrize(
     ("failed", "consequence"),
     [
-        (("n3",), "if a second node of the gang fails"),
+        (("n3",), "evicts the gang if none is free or another node fails"),
         (("n3", "n4"), "about to evict the whole gang"),
     ],
 )

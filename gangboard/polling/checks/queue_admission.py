@@ -18,6 +18,7 @@ from gangboard.domain.quota import Flavor, Queue
 from gangboard.domain.text import names
 from gangboard.facts.bare_objects import as_owner
 from gangboard.plugins import registry
+from gangboard.plugins.child_manifests import string_map
 from gangboard.plugins.queue_system import QueueSystem
 from gangboard.polling.checks.expansion import Expander, NewObject, pods_below
 from gangboard.polling.checks.loaded_cluster import LoadedCluster
@@ -34,9 +35,10 @@ def forecast_admission(made: NewObject, loaded: LoadedCluster, now: datetime) ->
         return None
     state = AdmissionState(loaded.cache.queues.all(), tuple(loaded.entries.values()))
     pod_sets = pod_sets_of(made)
+    annotations = string_map(made.manifest, "metadata", "annotations")
     for system in registry.queue_systems():
         if _is_served(system, loaded):
-            forecast = system.forecast(owner, pod_sets, state)
+            forecast = system.forecast(owner, pod_sets, state, annotations)
             if forecast is not None:
                 return _as_far_as_read(forecast, system, loaded, now)
     return None

@@ -41,8 +41,8 @@ class Kueue(QueueSystem):
         run_cluster_field="status.clusterName",
         offered_clusters_field="status.nominatedClusterNames",
         # v0.19.2: relocate.md §6. A gate of later releases replaces several nodes.
-        failed_node="It evicts the whole gang if it finds none, or if a second node of the gang fails meanwhile.",
-        failed_nodes="It replaces only one node (v0.19), so it is about to evict the whole gang.",
+        failed_node="Kueue looks for a replacement, and evicts the gang if none is free or another node fails.",
+        failed_nodes="Kueue replaces only one node, so it is about to evict the whole gang (v0.19).",
     )
     words = QueueWording(
         nominal="nominal quota",
@@ -69,10 +69,14 @@ class Kueue(QueueSystem):
         )
 
     def forecast(
-        self, owner: Owner, pod_sets: Sequence[PodSet], state: AdmissionState
+        self,
+        owner: Owner,
+        pod_sets: Sequence[PodSet],
+        state: AdmissionState,
+        annotations: Mapping[str, str],
     ) -> Forecast | None:
         """Return the decision of Kueue about a new owner, or None if it would not manage it."""
-        return forecast(owner, pod_sets, state)
+        return forecast(owner, pod_sets, state, annotations)
 
     def job_reactions(self, gang: Gang) -> tuple[str, ...]:
         """Return the consequences for the quota of the Job."""

@@ -7,7 +7,7 @@ Source: pkg/scheduler/scheduler.go and pkg/cache/queue of v0.19.2.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from gangboard.domain.forecast import AdmissionState, Forecast, PodSet
@@ -16,11 +16,17 @@ from gangboard.domain.owner import Owner
 from gangboard.domain.pod_constraints import Toleration
 from gangboard.domain.queue import QueueEntry
 from gangboard.domain.queue_policy import QueuePolicy
-from gangboard.domain.quota import Queue, QueueName, QueueState
+from gangboard.domain.quota import Queue, QueueState
 from gangboard.domain.text import count, names
-from gangboard.placement.matching import matches_label
 from gangboard.queues.kueue.flavor_search import Assignment, FlavorSearch, Mode, flavor_names
-from gangboard.queues.kueue.integrations import MANAGED, POD_GROUP_LABEL, SEVERAL_ENTRIES
+from gangboard.queues.kueue.integrations import (
+    GATE,
+    MANAGED,
+    MIN_PARALLELISM,
+    POD_GROUP_LABEL,
+    SEVERAL_ENTRIES,
+)
+from gangboard.queues.kueue.queue_access import admits_namespace, closed_text, local_queue_name
 from gangboard.queues.kueue.queue_line import QueueLine, find_priority, held_quota
 from gangboard.queues.kueue.queues import GROUP
 from gangboard.queues.kueue.quota_tree import QuotaTree
@@ -33,14 +39,18 @@ from gangboard.queues.kueue.unborn_entries import (
 
 _DEFAULT_QUEUE = "default"
 """LocalQueue that Kueue's webhooks give to owners without a queue, if the namespace has it."""
-_NAMESPACE_NAME = "kubernetes.io/metadata.name"
 _WAITS_FOR_READY_PODS = "waiting for all admitted workloads to be in PodsReady condition"
 
 
-def forecast(owner: Owner, pod_sets: Sequence[PodSet], state: AdmissionState) -> Forecast | None:
+def forecast(
+    owner: Owner,
+    pod_sets: Sequence[PodSet],
+    state: AdmissionState,
+    annotations: Mapping[str, str],
+) -> Forecast | None:
     """Return the decision about a new owner, or None if Kueue would not manage it."""
     ref = owner.meta.ref
-    default = state.queues.get(_local_name(ref.namespace, _DEFAULT_QUEUE))
+    default = state.queues.get(local_queue_name(ref.namespace, _DEFAULT_QUEUE))
     if (ref.group, ref.kind) not in MANAGED:
         return None if default is None else _pods_in_default_queue(owner, pod_sets)
     name = owner.queue or (_DEFAULT_QUEUE if default is not None else "")
@@ -52,15 +62,20 @@ def forecast(owner: Owner, pod_sets: Sequence[PodSet], state: AdmissionState) ->
             entry,
             unknown="Kueue admits the pods of its group together, and the forecast has only one of them.",
         )
-    closed = _closed_text(ref.namespace, name, state)
+    closed = closed_text(ref.namespace, name, state)
     if closed:
         return Forecast(waiting_entry(entry, closed, "Inadmissible"))
-    local = state.queues.get(_local_name(ref.namespace, name))
+    if gate := annotations.get(GATE):
+        return Forecast(waiting_entry(entry, f"Admission is gated by: {gate}", "AdmissionGated"))
+    local = state.queues.get(local_queue_name(ref.namespace, name))
     queue = state.queues.get(local.parent) if local is not None else None
     if queue is None or queue.policy is None or queue.state is QueueState.UNKNOWN:
         about = f"ClusterQueue {queue.meta.ref.name}" if queue is not None else f"queue {name}"
         return Forecast(entry, unknown=f"Kueue has not reported the state of {about} yet.")
-    return _Decision(owner, tuple(pod_sets), state, queue, queue.policy, entry).forecast()
+    may_shrink = ref.is_job and MIN_PARALLELISM in annotations
+    return _Decision(
+        owner, tuple(pod_sets), state, queue, queue.policy, entry, may_shrink=may_shrink
+    ).forecast()
 
 
 def _pods_in_default_queue(owner: Owner, pod_sets: Sequence[PodSet]) -> Forecast:
@@ -69,10 +84,6 @@ def _pods_in_default_queue(owner: Owner, pod_sets: Sequence[PodSet]) -> Forecast
         unborn_entry(owner, _DEFAULT_QUEUE, pod_sets),
         unknown=f"Kueue may take its pods one by one into LocalQueue {_DEFAULT_QUEUE} of the namespace.",
     )
-
-
-def _local_name(namespace: str, name: str) -> QueueName:
-    return QueueName(GROUP, "LocalQueue", namespace, name)
 
 
 def _without_queue(
@@ -100,23 +111,6 @@ def _without_queue(
     )
 
 
-def _closed_text(namespace: str, name: str, state: AdmissionState) -> str:
-    """Return why the queue admits no Workload, in the words of Kueue. Empty if it does."""
-    local = state.queues.get(_local_name(namespace, name))
-    if local is None:
-        return f"LocalQueue {name} doesn't exist"
-    if local.state is QueueState.STOPPED:
-        return f"LocalQueue {name} is inactive"
-    queue = state.queues.get(local.parent)
-    parent = local.parent.name if local.parent is not None else ""
-    if queue is None:
-        return f"ClusterQueue {parent} doesn't exist"
-    closed = QueueState.STOPPED, QueueState.INACTIVE
-    if queue.state in closed or state.queues.is_circular(queue):
-        return f"ClusterQueue {parent} is inactive"
-    return f"LocalQueue {name} is inactive" if local.state in closed else ""
-
-
 class _Decision:
     """The decision about one owner in an open queue."""
 
@@ -128,8 +122,11 @@ class _Decision:
         queue: Queue,
         policy: QueuePolicy,
         entry: QueueEntry,
+        *,
+        may_shrink: bool,
     ) -> None:
         self._owner = owner
+        self._may_shrink = may_shrink
         self._pod_sets = pod_sets
         self._state = state
         self._queue = queue
@@ -155,7 +152,9 @@ class _Decision:
             return self._unknown(f"ResourceFlavor {names(missing)} is not known to gangboard.")
         if not self._pod_sets:
             return self._unknown("The number of its pods is unknown.")
-        is_admitted_namespace = self._admits_namespace()
+        is_admitted_namespace = admits_namespace(
+            self._owner.meta.ref.namespace, self._queue, self._policy, self._state
+        )
         if is_admitted_namespace is False:
             return Forecast(
                 waiting_entry(
@@ -215,6 +214,8 @@ class _Decision:
             )
         if self._policy.is_by_variant:
             return self._unknown("The queue tries a gang in several flavors at once.")
+        if assignment.mode is not Mode.FITS and self._may_shrink:
+            return self._unknown("The quota is too small for all its pods. Kueue may admit fewer.")
         if assignment.mode is not Mode.FITS and (ref.group, ref.kind) in SEVERAL_ENTRIES:
             return self._unknown("Kueue admits each of its replicas separately, and some may fit.")
         return None
@@ -278,25 +279,6 @@ class _Decision:
     def _is_final(self, assignment: Assignment) -> bool:
         message = waiting_entry(self._entry, assignment.text, "Pending").message
         return message is not None and message.code.is_final
-
-    def _admits_namespace(self) -> bool | None:
-        """Return whether the queue admits the namespace. None: the labels that decide are unknown.
-
-        A Workload with quota in the same namespace shows that the queue admits it.
-        """
-        namespace = self._owner.meta.ref.namespace
-        if self._policy.namespaces is None:
-            return False
-        unknown = [item for item in self._policy.namespaces if item.key != _NAMESPACE_NAME]
-        known = [item for item in self._policy.namespaces if item.key == _NAMESPACE_NAME]
-        if not all(matches_label(item, namespace) for item in known):
-            return False
-        is_proved = any(
-            entry.meta.ref.namespace == namespace and entry.admitted_by == self._queue.meta.ref.name
-            for entry in self._state.entries
-            if entry.is_in_use and entry.meta.ref.group == GROUP
-        )
-        return True if not unknown or is_proved else None
 
     def _order_cause(self) -> str:
         if self._queue.is_by_usage:

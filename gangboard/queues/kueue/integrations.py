@@ -4,6 +4,10 @@ from __future__ import annotations
 
 POD_GROUP_LABEL = "kueue.x-k8s.io/pod-group-name"
 """Label of pods that name the group with which they are admitted."""
+GATE = "kueue.x-k8s.io/admission-gated-by"
+"""Annotation of owners that Kueue does not evaluate yet. The value names who removes it."""
+MIN_PARALLELISM = "kueue.x-k8s.io/job-min-parallelism"
+"""Annotation of Jobs that Kueue may admit with fewer pods."""
 MANAGED = frozenset(
     {
         ("batch", "Job"),

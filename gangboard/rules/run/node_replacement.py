@@ -20,13 +20,13 @@ def find(unit: Unit) -> Finding | None:
         return None
     traits = unit.gang.admission.get(entries[0].meta.ref.group, NO_QUEUE_TRAITS)
     is_single = len(nodes) == 1
-    noun, goal = ("Node", "a replacement") if is_single else ("Nodes", "replacements")
+    subject = f"{'Node' if is_single else 'Nodes'} {names(nodes)} failed"
     consequence = traits.failed_node if is_single else traits.failed_nodes
-    search = f"{noun} {names(nodes)} failed, and {system(unit.gang)} is looking for {goal}."
+    search = f"{subject}, and {system(unit.gang)} is looking for {'a replacement' if is_single else 'replacements'}."
     return unit_finding(
         RULE,
         unit,
-        " ".join(filter(None, (search, consequence))),
+        f"{subject}. {consequence}" if consequence else search,
         evidence=tuple(
             Evidence("failed nodes", names(entry.failed_nodes), entry.meta.ref) for entry in entries
         ),

@@ -279,9 +279,10 @@ class Admission:
         self.admitted, self.labels = admitted, labels or {}
         self.asked: list[tuple[PodSet, ...]] = []
 
-    def forecast(self, owner: Any, pod_sets: Any, state: Any) -> Forecast:
+    def forecast(self, owner: Any, pod_sets: Any, state: Any, annotations: Any) -> Forecast:
         """Return the decision."""
         self.asked.append(tuple(pod_sets))
+        self.annotations = annotations
         message = None if self.admitted else QueueMessage(QueueCode.WAITING_FOR_QUOTA, "full")
         entry = an_entry(
             owner, queue="gpu", admitted=self.admitted, has_quota=self.admitted, message=message
@@ -317,8 +318,9 @@ def test_an_admitted_owner_is_placed_on_the_nodes_of_its_flavor(admission: Admis
         gpu_node("n0"), gpu_node("n1", labels={"pool": "a100"}), served=(*SERVED, *QUEUES)
     )
     admission.labels = {"pool": "a100"}
-    text = LABELLED
+    text = LABELLED.replace("labels:", "annotations: {example.com/a: b}, labels:")
     gang = check_one(cluster, text)
+    assert admission.annotations == {"example.com/a": "b"}
     assert (gang.verdict, gang.nodes) == (RUNS, 1), gang.message
     (pod_sets,) = admission.asked
     assert [(pod_set.name, pod_set.count) for pod_set in pod_sets] == [("", 2)]
