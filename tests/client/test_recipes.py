@@ -17,12 +17,12 @@ PAPER = Path(__file__).resolve().parents[2] / "docs/client.md"
 RECIPES = re.findall(r"^\| .*? \| `gangboard (.+?)` \|$", PAPER.read_text(), re.MULTILINE)
 BLOCKED, RUNNING = {"health": "blocked"}, {"health": "running"}
 CASES: list[tuple[dict[str, str], int]] = [
-    *((BLOCKED, 0), (RUNNING, 0), (RUNNING, 1), (RUNNING, 0), (RUNNING, 0), (RUNNING, 1)),
-    *((RUNNING, 0), (RUNNING, 0)),
+    *((BLOCKED, 0), (RUNNING, 0), (RUNNING, 0), (RUNNING, 1), (RUNNING, 0), (RUNNING, 0)),
+    *((RUNNING, 1), (RUNNING, 1), (RUNNING, 0), (RUNNING, 0)),
 ]
 """How the gang is, and the exit code.
 
-The Hold is not installed, so a dry run of it is not allowed. A release is refused.
+The Hold is not installed, so dry runs of a hold and of a relocation are not allowed. A release is refused.
 """
 
 
