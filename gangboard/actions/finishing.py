@@ -7,7 +7,7 @@ removal continues.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
@@ -15,8 +15,11 @@ from typing import Any
 from gangboard.actions import patches, rollback
 from gangboard.actions.actor_client import NoActorError, get_object
 from gangboard.actions.execution import ActionExecution
+from gangboard.actions.live_objects import LiveReader
+from gangboard.actions.verify.pod_checks import places_text
 from gangboard.domain.action import ActionState, StepKind, StepState, Verb
 from gangboard.domain.hold import POLICY_STARTING
+from gangboard.domain.pod import Pod
 from gangboard.domain.shell import command, line_in_cluster
 from gangboard.kube.errors import KubeError, KubeErrorCode
 from gangboard.store import actions
@@ -27,6 +30,12 @@ SETTLE_SECONDS = 3.0
 after the request was sent, there will be none."""
 PATIENCE_SECONDS = 60.0
 """How long the end of an action waits for the removal of its Hold."""
+BEYOND_GRACE = 60.0
+"""How long after their grace period the pods of a relocated Job may exist, in seconds. The Job then stays
+suspended."""
+KEEPS_HOLD = "keeps_hold"
+"""Key in the context of an ended action whose Hold must stay."""
+_POD_PAUSE = 0.5
 _SHORTEST_RETRY, _LONGEST_RETRY = 0.5, 300.0
 _ROLLBACK_RETRY = 2.0
 
@@ -178,6 +187,9 @@ def remove_hold(execution: ActionExecution) -> float:
         return _end_without_hold(execution)
     step = _removal_step(execution)
     try:
+        pods = _ending_pods(execution)
+        if pods:
+            return _wait_for_pods(execution, pods)
         is_removed = _try_removal(execution, step)
     except NoActorError as error:
         return _retry_removal(execution, step, str(error), permanent=True)
@@ -205,6 +217,9 @@ def remove_hold(execution: ActionExecution) -> float:
 
 def _end_without_hold(execution: ActionExecution) -> float:
     """Resume the Job that a relocation without a Hold has suspended, and end the action."""
+    pods = _ending_pods(execution)
+    if pods:
+        return _wait_for_pods(execution, pods)
     rollback_sentence = _roll_back(execution)
     if rollback_sentence is None:
         return _ROLLBACK_RETRY
@@ -212,6 +227,48 @@ def _end_without_hold(execution: ActionExecution) -> float:
     sentence = f"{exit_['sentence']} {rollback_sentence}".strip()
     finish(execution, ActionExit(ActionState(exit_["state"]), sentence))
     return 0.0
+
+
+def _ending_pods(execution: ActionExecution) -> tuple[Pod, ...]:
+    """Return the pods of a relocated Job that are being deleted. Raises KubeError.
+
+    If the Job were resumed now, each of its indexes could run twice at once (observed).
+    """
+    if execution.action.verb != Verb.RELOCATE or execution.action.finished_at is not None:
+        return ()
+    live = LiveReader(execution.client, execution.context.get("versions", {}))
+    pods = live.pods(execution.action.namespace, execution.context.get("jobs", {}))
+    return tuple(pod for pod in pods if pod.is_live and pod.is_terminating)
+
+
+def _wait_for_pods(execution: ActionExecution, pods: Sequence[Pod]) -> float:
+    """Wait for the end of pods, or end the action and leave the Job suspended."""
+    waited = _waited(execution)
+    if waited <= execution.context["grace"] + BEYOND_GRACE:
+        return _POD_PAUSE
+    leave_suspended(execution, execution.context["exit"]["sentence"], pods, waited)
+    return 0.0
+
+
+def leave_suspended(
+    execution: ActionExecution, sentence: str, pods: Sequence[Pod], waited: float
+) -> None:
+    """End a relocation whose pods do not end. The Job stays suspended, and a Hold stays."""
+    where = f": {places_text(tuple(pods))}" if pods else ""
+    reason = (
+        f"The pods of {execution.object_name} did not end within {waited:.0f} s{where}. It stays suspended, "
+        "because its new pods would run beside them: resume it when they are gone."
+    )
+    execution.context[KEEPS_HOLD] = True
+    execution.context.pop("exit", None)
+    sending = ActionStep.objects.filter(
+        action=execution.action, state=StepState.SENDING.value, kind=StepKind.DELETE_HOLD.value
+    )
+    finish(
+        execution,
+        ActionExit(ActionState.FAILED, f"{sentence} {reason}".strip()),
+        lambda: sending.update(state=StepState.SKIPPED.value),
+    )
 
 
 def _roll_back(execution: ActionExecution) -> str | None:

@@ -14,8 +14,8 @@ from typing import Any
 
 from django.db.models import Q
 
+from gangboard.actions.finishing import KEEPS_HOLD
 from gangboard.actions.hold_cache import CachedHold, read_holds
-from gangboard.actions.relocation import KEEPS_HOLD
 from gangboard.actions.step_results import hold_from_step
 from gangboard.domain.action import ActionState, StepKind, Verb
 from gangboard.domain.hold import Hold

@@ -14,10 +14,10 @@ from typing import Any
 from gangboard.actions import actor_client, patches, refusals
 from gangboard.actions.actor_client import Json, get_object
 from gangboard.actions.execution import ActionExecution
-from gangboard.actions.finishing import ActionExit, exit_early, finish
+from gangboard.actions.finishing import BEYOND_GRACE, ActionExit, exit_early, leave_suspended
 from gangboard.actions.live_objects import LiveReader
 from gangboard.actions.retries import TRANSIENT_CODES
-from gangboard.actions.verify.pod_checks import ending_text, live_pods, places_text
+from gangboard.actions.verify.pod_checks import ending_text, live_pods
 from gangboard.domain.action import ActionState, Plan, StepKind, StepState, Verb
 from gangboard.domain.hold import EXCLUSION, EXCLUSION_LEVER
 from gangboard.domain.pod import Pod
@@ -31,11 +31,6 @@ from gangboard.store.levers import save_lever_proof
 from gangboard.store.models import ActionStep
 
 PAUSE = 0.25
-BEYOND_GRACE = 60.0
-"""How long after their grace period the pods may exist, in seconds. The action then ends, and the Job stays
-suspended."""
-KEEPS_HOLD = "keeps_hold"
-"""Key in the context of an ended action whose Hold must stay."""
 _ACCEPTED = "exclusion_accepted"
 AFFINITY_POINTER = pointer(AFFINITY)
 _NOTE = pointer(("metadata", "annotations", EXCLUSION))
@@ -93,24 +88,13 @@ def wait_stopped(execution: ActionExecution, step: ActionStep) -> float:
         return 0.0
     waited = (execution.now - datetime.fromisoformat(since)).total_seconds()
     if waited > execution.context["grace"] + BEYOND_GRACE:
-        return _give_up(execution, pods, waited)
+        leave_suspended(execution, "", pods, waited)
+        return 0.0
     ending = ending_text(pods, execution.now) or "the Job controller has not confirmed it yet"
     message = f"Suspended: {ending}."
     if message != execution.action.message:
         execution.write(message=message)
     return PAUSE
-
-
-def _give_up(execution: ActionExecution, pods: Sequence[Pod], waited: float) -> float:
-    """End the action and leave the Job suspended: after a resume two pods of one index could run at once."""
-    where = f": {places_text(tuple(pods))}" if pods else ""
-    sentence = (
-        f"The pods of {execution.object_name} did not end within {waited:.0f} s{where}. It stays suspended, "
-        "because its new pods would run beside them: resume it when they are gone."
-    )
-    execution.context[KEEPS_HOLD] = True
-    finish(execution, ActionExit(ActionState.FAILED, sentence))
-    return 0.0
 
 
 def _pods(execution: ActionExecution) -> tuple[Pod, ...]:

@@ -51,11 +51,25 @@ def after_error(
         return exit_early(
             execution, ActionExit(ActionState.FAILED, _with_nothing_changed(execution, sentence))
         )
+    if _is_relocating(execution):
+        return _retry_relocation(execution, sentence, retry_after or backoff)
     if is_expired(execution):
         return exit_early(execution, _expired(execution, sentence))
     until = execution.action.expires_at.strftime("%H:%M:%S UTC")
     execution.write(message=f"{sentence} gangboard tries again until {until}.", context=True)
     return retry_after or min(_LONGEST_BEFORE_SENDING, backoff)
+
+
+def _is_relocating(execution: ActionExecution) -> bool:
+    """Return whether a Job is on its way. It may take longer than the life of an unsent request."""
+    return execution.action.verb == Verb.RELOCATE and execution.action.sent_at is not None
+
+
+def _retry_relocation(execution: ActionExecution, sentence: str, delay: float) -> float:
+    if _waited(execution) >= UNKNOWN_SECONDS:
+        return exit_early(execution, ActionExit(ActionState.FAILED, sentence))
+    execution.write(message=f"{sentence} gangboard tries again.", context=True)
+    return min(_LONGEST_BEFORE_SENDING, delay)
 
 
 def clear(execution: ActionExecution) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gangboard.domain.action import Verb
+from gangboard.domain.action import Step, Verb
 from gangboard.domain.hold import ACTION_ANNOTATION
 from gangboard.domain.owner import Owner
 from gangboard.facts.gang import Gang
@@ -16,9 +16,10 @@ from gangboard.policy.decision import (
     watch_seconds,
     yaml_value,
 )
+from gangboard.policy.exclusions import exclude_step, exclusion_sentences, read_exclusion
 from gangboard.policy.phrases import gang_resumed, gang_stopped
 from gangboard.policy.registry_lookups import described_kind
-from gangboard.policy.requests import FieldChange, patch_owner
+from gangboard.policy.requests import FieldChange, patch_owner, restart_job
 
 
 class Suspend(Lever):
@@ -51,13 +52,28 @@ class Suspend(Lever):
         change = FieldChange(path, suspend, old, map_missing=lacks_map)
         verb, field = "Suspend" if suspend else "Resume", ".".join(path)
         annotations = {ACTION_ANNOTATION: desired.action}
+        exclusion = None if suspend else read_exclusion(subject.exclusion)
         return Decision(
-            lambda: (patch_owner(gang, subject, verb, [change], {**annotations}),),
+            lambda: (
+                (patch_owner(gang, subject, verb, [change], {**annotations}),)
+                if exclusion is None
+                else _resume_everywhere(gang, subject, desired)
+            ),
             before={field: yaml_value(not suspend)},
             after={field: yaml_value(suspend)},
             watch_seconds=watch_seconds(subject.grace_seconds),
-            reactions=_suspend_reactions(gang) if suspend else (gang_resumed(gang),),
+            reactions=_suspend_reactions(gang)
+            if suspend
+            else (gang_resumed(gang), *exclusion_sentences(exclusion)),
         )
+
+
+def _resume_everywhere(gang: Gang, job: Owner, desired: DesiredAction) -> tuple[Step, ...]:
+    """Remove the exclusion of a relocated Job, then resume it. The removal changes the generation."""
+    return (
+        exclude_step(gang, job, desired.action, None),
+        restart_job(gang, job, desired.action),
+    )
 
 
 def _suspend_reactions(gang: Gang) -> tuple[str, ...]:

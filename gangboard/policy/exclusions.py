@@ -76,6 +76,15 @@ def describe_exclusions(job: Owner, new: Exclusion | None) -> tuple[str, str]:
     return old.text if old else "none", new.text if new else "none"
 
 
+def exclusion_sentences(exclusion: Exclusion | None) -> tuple[str, ...]:
+    """Say that the resume removes the exclusion of an earlier relocation."""
+    if exclusion is None:
+        return ()
+    return (
+        f"Its pods may run on {exclusion.text} again: the exclusion of its relocation is removed.",
+    )
+
+
 def read_affinity(owner: Owner) -> Json | None:
     """Return the affinity in the template of a Job as served, or None."""
     affinity: Json | None = json.loads(owner.template_affinity or "null")

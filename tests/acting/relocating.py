@@ -284,7 +284,7 @@ def _wait_allowed(scene: Scene, avoid: Json, name: str = JOB) -> None:
         plan.update(scene.dry_run("relocate", _job(scene, name), avoid=avoid))
         return bool(plan["allowed"])
 
-    scene.wait_seen("run", name) if name == JOB else scene.gang(name)
+    scene.wait_seen("run", name) if name.startswith("run-") else scene.gang(name)
     wait(is_allowed, what="the relocation to be allowed", seen=lambda: plan)
 
 

@@ -125,3 +125,14 @@ def test_the_audit_names_the_place(site: Site) -> None:
     assert line.sentence == (
         f"olga asked to relocate Job team-nlp/{WORKER} away from node {before}: the loss explodes"
     )
+
+
+def test_a_resume_of_a_whole_job_removes_the_exclusion(site: Site) -> None:
+    relocate(site, name="alone")
+    site.poll()
+    assert site.act(name="alone").state == "verified"
+    site.poll()
+    action = site.act("resume", "alone")
+    assert (action.state, action.lever) == ("verified", "suspend"), action.message
+    assert terms(site.job("alone")) == []
+    assert not site.suspended("alone")

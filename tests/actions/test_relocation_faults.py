@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from gangboard.actions import relocation
+from gangboard.actions import finishing, relocation
 from gangboard.actions.sweeper import Sweeper
 from gangboard.domain.action import Avoid
 from gangboard.store.models import Action, Cluster, Grant, LeverRecord
@@ -89,6 +89,7 @@ def test_an_api_server_that_has_just_started_is_waited_for(site: Site) -> None:
 
 def test_pods_that_do_not_end_are_named(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(relocation, "BEYOND_GRACE", -100.0)
+    monkeypatch.setattr(finishing, "BEYOND_GRACE", -100.0)
     pods = {pod["metadata"]["name"] for pod in site.pods()}
     action = play(site, "applied:written", lambda: None)
     assert action.state == "failed", action.message
@@ -191,3 +192,34 @@ def test_nothing_is_sent_if_the_place_holds_no_pod(site: Site) -> None:
     assert action.state == "refused"
     assert action.message.startswith(f"No pod of Job {WORKER} is on node {free}: nothing to move.")
     assert site.wire.changes == []
+
+
+def test_a_job_of_its_own_is_resumed_after_a_refusal(site: Site) -> None:
+    """It has no Hold and no controller that would resume it."""
+
+    def fail() -> None:
+        site.simulator.faults.status(403, resource="jobs", verb="patch", count=1, message="no")
+
+    avoid = Avoid(tuple(nodes_of(site, "alone")))
+    action = play(site, "exclude:rehearsal", fail, name="alone", avoid=avoid)
+    assert action.state == "failed", action.message
+    assert "Job alone was resumed." in action.message
+    assert not site.suspended("alone")
+    assert terms(site.job("alone")) == []
+
+
+def test_the_way_back_waits_for_the_old_pods(site: Site) -> None:
+    """With the old pods still there, each index of the Job would run twice at once."""
+    ending: list[int] = []
+
+    def watch(name: str) -> None:
+        if name == "patch:recorded":
+            Cluster.objects.update(read_only=True)
+        if name == "removal:about-to-send":
+            ending.append(sum("deletionTimestamp" in pod["metadata"] for pod in site.pods()))
+
+    action_id = site.request("relocate", avoid=Avoid(tuple(nodes_of(site))))
+    action = site.engine(checkpoint=watch).finish(action_id, seconds=4000)
+    assert action.state == "failed", action.message
+    assert ending == [0]
+    runs_as_before(site, action)

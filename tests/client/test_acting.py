@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from django.utils import timezone
 
+from gangboard.domain.action import Avoid
+from gangboard.store.actions import read_request
 from gangboard.store.models import Action
 from tests.api.conftest import Run as Runs
 from tests.client.conftest import FakeClock, Run
@@ -126,3 +128,34 @@ def test_check_reports_a_missing_server_feature(as_persona: Run, tmp_path: Path)
     missing = as_persona("operator", "check", "-f", str(tmp_path / "none.yaml"))
     assert missing.code == 2
     assert "none.yaml cannot be read: No such file or directory." in missing.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "avoid"),
+    [
+        (("--node", "gpu-07", "--node", "gpu-08"), Avoid(("gpu-07", "gpu-08"))),
+        (("--domain", "rack=r1"), Avoid(topology=("rack", "r1"))),
+        (("--all-nodes",), Avoid()),
+    ],
+)
+def test_one_job_is_relocated(as_persona: Run, arguments: tuple[str, ...], avoid: Avoid) -> None:
+    result = as_persona("operator", "relocate", RUN, "--job", "run-workers-0", *BECAUSE, *arguments)
+    assert result.code == 0, result.err
+    action = Action.objects.get()
+    assert (action.verb, action.name) == ("relocate", "run-workers-0")
+    assert read_request(action).avoid == avoid
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (),
+        ("--node", "n1", "--domain", "rack=r1"),
+        ("--domain", "rack"),
+        ("--node", "n1", "--all-nodes"),
+    ],
+)
+def test_a_relocation_names_one_place(as_persona: Run, arguments: tuple[str, ...]) -> None:
+    result = as_persona("operator", "relocate", RUN, "--job", "run-workers-0", *BECAUSE, *arguments)
+    assert result.code == 2
+    assert not Action.objects.exists()

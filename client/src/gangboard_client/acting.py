@@ -1,4 +1,4 @@
-"""`suspend` and `resume`: ask for an action, and wait until it was seen to hold."""
+"""`suspend`, `resume` and `relocate`: ask for an action, and wait until it was seen to hold."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gangboard_client.context import Context
 from gangboard_client.errors import NotReachedError, RefusedError, UsageError
 from gangboard_client.gangs import find_gang, find_job, read_address, read_gang
 from gangboard_client.output import Output
-from gangboard_client.schema import Action, ActionRequest, Plan, TargetRequest
+from gangboard_client.schema import Action, ActionRequest, Avoid, Plan, TargetRequest
 from gangboard_client.transport import Server
 
 DONE = "verified"
@@ -34,6 +34,8 @@ def act(context: Context, args: Namespace) -> int:
     body: ActionRequest = {"verb": args.verb, "target": target, "reason": args.reason or ""}
     if until:
         body["until"] = until
+    if args.verb == "relocate":
+        body["avoid"] = _avoid(args)
     if args.dry_run:
         return _plan(context, body)
     key = args.idempotency_key or uuid.uuid4().hex
@@ -47,6 +49,20 @@ def act(context: Context, args: Namespace) -> int:
         context.output.line(f"Taken, not done yet: action {action['id']} is {action['state']}.")
         _warn(context.output, action)
     return 0
+
+
+def _avoid(args: Namespace) -> Avoid:
+    """Return the place that a relocated Job leaves. Raises UsageError unless exactly one kind is named."""
+    if bool(args.node) + bool(args.domain) + args.all_nodes != 1:
+        raise UsageError("Name the place to leave: --node, --domain, or --all-nodes.")
+    if args.node:
+        return {"nodes": args.node}
+    if not args.domain:
+        return {}
+    key, equals, value = args.domain.partition("=")
+    if not (key and equals and value):
+        raise UsageError(f"--domain {args.domain} is not KEY=VALUE.")
+    return {"topology": {key: value}}
 
 
 def _request(server: Server, body: ActionRequest, key: str) -> Action:

@@ -102,6 +102,7 @@ def parser() -> argparse.ArgumentParser:
     for verb, help_ in (
         ("suspend", "Suspend a gang, or hold one of its Jobs."),
         ("resume", "Resume a gang or one of its Jobs."),
+        ("relocate", "Restart one Job outside a node or a topology domain."),
     ):
         _add_action(add(verb, act, help_), verb)
     check_ = add("check", check, "Say whether manifests would run now. Nothing is created.")
@@ -179,6 +180,12 @@ def _add_action(command: argparse.ArgumentParser, verb: str) -> None:
         "--idempotency-key", metavar="KEY", help="the same key acts only once (made if not given)"
     )
     command.set_defaults(verb=verb, until=None)
+    if verb == "relocate":
+        command.add_argument("--node", action="append", metavar="NODE", help="leave this node")
+        command.add_argument("--domain", metavar="KEY=VALUE", help="leave this topology domain")
+        command.add_argument(
+            "--all-nodes", action="store_true", help="remove the exclusion of an earlier relocation"
+        )
     if verb == "suspend":
         command.add_argument(
             "--until", metavar="SPAN|TIME", help="release the Hold then: 4h or 2026-11-21T18:00:00Z"

@@ -431,6 +431,13 @@ class Target(TypedDict):
     name: str
 
 
+class Avoid(TypedDict, total=False):
+    """The place that a relocated Job leaves: nodes, or one topology domain."""
+
+    nodes: list[str]
+    topology: dict[str, str]
+
+
 class ActionRequest(TypedDict, total=False):
     """A request to suspend, resume or relocate one object."""
 
@@ -438,6 +445,7 @@ class ActionRequest(TypedDict, total=False):
     target: TargetRequest
     reason: str
     until: str | None
+    avoid: Avoid | None
 
 
 class PlannedStep(TypedDict):

@@ -17,7 +17,6 @@ from gangboard.facts.gang import Gang
 from gangboard.levers.hold.confirmation_texts import (
     cluster_warnings,
     end_sentences,
-    exclusion_sentences,
     existing_hold_sentences,
     hold_names,
     meaning_of_hold,
@@ -39,7 +38,12 @@ from gangboard.policy.decision import (
     generation_unknown,
     yaml_value,
 )
-from gangboard.policy.exclusions import Exclusion, exclude_step, read_exclusion
+from gangboard.policy.exclusions import (
+    Exclusion,
+    exclude_step,
+    exclusion_sentences,
+    read_exclusion,
+)
 from gangboard.policy.phrases import job_resumed, moment, pods_of_job, wait_of
 from gangboard.policy.requests import prove, restart_job, resume_job, suspend_job
 

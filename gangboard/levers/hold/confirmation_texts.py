@@ -10,7 +10,6 @@ from gangboard.domain.owner import Owner
 from gangboard.domain.text import label, shorten
 from gangboard.facts.gang import Gang
 from gangboard.policy.decision import DesiredAction
-from gangboard.policy.exclusions import Exclusion
 from gangboard.policy.phrases import moment, wait_of, wait_of_gang
 
 
@@ -116,15 +115,6 @@ def _start_event(gang: Gang) -> str:
 def removal_sentences(holds: Sequence[Hold]) -> tuple[str, ...]:
     """Name the removed Holds if there are several."""
     return (f"Holds {hold_names(holds)} are removed.",) if len(holds) > 1 else ()
-
-
-def exclusion_sentences(exclusion: Exclusion | None) -> tuple[str, ...]:
-    """Say that the resume removes the exclusion of an earlier relocation."""
-    if exclusion is None:
-        return ()
-    return (
-        f"Its pods may run on {exclusion.text} again: the exclusion of its relocation is removed.",
-    )
 
 
 def _remaining_text(holds: Sequence[Hold]) -> str:
