@@ -241,6 +241,11 @@ LABEL_COLUMNS = tuple(
     .replace(",", " ")
     .split()
 )
+LOGS = env.read_bool(
+    "GANGBOARD_LOGS",
+    default=False,
+    meaning="pages and API show logs of containers to people with the role logs; print_rbac then includes pods/log",
+)
 NOTIFY_NETWORKS = env.read_networks(
     "GANGBOARD_NOTIFY_NETWORKS",
     "networks (CIDR) that are not public and to which messages may be sent all the same, such as 10.0.0.0/8",

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from io import StringIO
 from typing import Any
 
 import pytest
 import yaml
+from django.core.management import call_command
 
 from gangboard.actions.permissions import admission_policy
 from gangboard.actions.permissions.manifests import manifests, yaml_text
@@ -46,6 +48,23 @@ def test_the_reader_may_read_exactly_the_polled_resources() -> None:
     assert set(granted) == {resource.key for resource in resources()}
     assert all(verbs == READ for verbs in granted.values())
     assert not {"secrets", "configmaps", "pods/log"} & set(granted)
+
+
+def test_the_reader_may_read_logs_only_if_they_are_switched_on() -> None:
+    assert find(PermissionOptions(), "ClusterRole", f"{READER}-logs") == []
+    (role,) = find(PermissionOptions(logs=True), "ClusterRole", f"{READER}-logs")
+    assert rights(role) == {"pods/log": {"get"}}
+    (binding,) = find(PermissionOptions(logs=True), "ClusterRoleBinding", f"{READER}-logs")
+    assert binding["roleRef"]["name"] == f"{READER}-logs"
+    assert [subject["name"] for subject in binding["subjects"]] == [READER]
+
+
+@pytest.mark.parametrize("logs", [False, True])
+def test_print_rbac_follows_the_setting(settings: Any, logs: bool) -> None:
+    settings.LOGS = logs
+    printed = StringIO()
+    call_command("print_rbac", stdout=printed)
+    assert ("pods/log" in printed.getvalue()) is logs
 
 
 def test_the_actor_has_only_the_rights_of_its_levers() -> None:

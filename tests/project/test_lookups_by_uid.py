@@ -33,6 +33,7 @@ OURS = {
     "readmodels/actions.py::with_ends": _ACTION,
     "pages/capacity/queries.py::_gang_names": "The poller has noted which pods are on a node; the rows are the viewer's.",
     "pages/gang/events.py::recent_events": "The rows are those of the gang's namespace already.",
+    "pages/gang/logs.py::_panes": _DETAIL,
     "pages/groups/queries.py::group_detail": "The address names the object; the rows are the viewer's.",
     "readmodels/groups.py::groups_by_uid": _DETAIL,
     "pages/gang/next_steps.py::named_objects": "Findings name gangs of any namespace; the rows are the viewer's.",

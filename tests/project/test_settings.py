@@ -43,6 +43,7 @@ REFUSED = [
     ("GANGBOARD_LABEL_COLUMNS", "team,,app"),
     ("GANGBOARD_LOCAL_SIGN_IN", "password, sso"),
     ("GANGBOARD_LOCAL_SIGN_IN", "none"),
+    ("GANGBOARD_LOGS", "maybe"),
     ("GANGBOARD_LOG_JSON", "maybe"),
     ("GANGBOARD_LOG_LEVEL", "loud"),
     ("GANGBOARD_METRICS_NAMESPACES", "-1"),

@@ -56,7 +56,7 @@ class Command(PrintingCommand):
                 self.stdout.write(hold_text(permissions), ending="")
                 return
             if options["chart"] is not None:
-                _write_files(options["chart"], replace(permissions, binds_hold=True))
+                _write_files(options["chart"], replace(permissions, binds_hold=True, logs=True))
                 return
         except clusters.ClusterError as error:
             raise CommandError(str(error)) from error
@@ -75,7 +75,9 @@ def _write_files(folder: Path, permissions: PermissionOptions) -> None:
 def _read_permissions(name: str | None, namespaces: tuple[str, ...]) -> PermissionOptions:
     """Return the permissions for a cluster. A cluster without discovery is treated like any other."""
     if name is None:
-        return PermissionOptions(
+        wanted = PermissionOptions(
             namespaces=namespaces, topology_keys=settings.TOPOLOGY_LABELS, binds_hold=False
         )
-    return levers.read_wanted(clusters.find_cluster(name=name), namespaces)
+    else:
+        wanted = levers.read_wanted(clusters.find_cluster(name=name), namespaces)
+    return replace(wanted, logs=settings.LOGS)
