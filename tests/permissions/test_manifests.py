@@ -19,6 +19,7 @@ from gangboard.plugins import registry
 from gangboard.plugins.owner_kind import OwnerKind
 from gangboard.policy.lever_permissions import PermissionOptions
 from gangboard.polling.cluster_cache import resources
+from gangboard.prometheus_sources import read_sources
 
 READ = {"get", "list", "watch"}
 
@@ -65,6 +66,29 @@ def test_print_rbac_follows_the_setting(settings: Any, logs: bool) -> None:
     printed = StringIO()
     call_command("print_rbac", stdout=printed)
     assert ("pods/log" in printed.getvalue()) is logs
+
+
+def test_the_reader_may_ask_the_service_of_the_setting(settings: Any) -> None:
+    settings.PROMETHEUS_SOURCES = read_sources("*=service:monitoring/prometheus:9090")
+    printed = StringIO()
+    call_command("print_rbac", stdout=printed)
+    documents = [m for m in yaml.safe_load_all(printed.getvalue()) if m]
+    (role,) = (m for m in documents if m["kind"] == "Role")
+    assert (role["metadata"]["namespace"], role["rules"]) == (
+        "monitoring",
+        [
+            {
+                "apiGroups": [""],
+                "resources": ["services/proxy"],
+                "resourceNames": ["prometheus:9090"],
+                "verbs": ["get"],
+            }
+        ],
+    )
+    settings.PROMETHEUS_SOURCES = read_sources("*=https://prometheus.example.com")
+    printed = StringIO()
+    call_command("print_rbac", stdout=printed)
+    assert "services/proxy" not in printed.getvalue()
 
 
 def test_the_actor_has_only_the_rights_of_its_levers() -> None:

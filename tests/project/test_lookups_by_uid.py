@@ -28,6 +28,7 @@ OURS = {
     "actions/hold_proofs.py::_due": _STORED,
     "actions/service.py::_resolve_collision": _ACTION,
     "pages/confirm/queries.py::_owner_offer": _ACTION,
+    "polling/use_readings.py::count_devices": _DETAIL,
     "polling/row_cache.py::read": "The ownership graph checks the namespace of each reference.",
     "polling/checks/loaded_cluster.py::_read_objects": _STORED,
     "readmodels/actions.py::with_ends": _ACTION,

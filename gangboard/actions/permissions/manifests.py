@@ -18,6 +18,7 @@ from gangboard.actions.permissions.roles import (
     accounts,
     actor_roles,
     log_roles,
+    prometheus_roles,
     reader_roles,
 )
 from gangboard.domain.hold_manifest import RESOURCE, Manifest, policy_manifests
@@ -56,6 +57,7 @@ def manifests(options: PermissionOptions) -> list[Manifest]:
         *admission_policies(options),
         *reader_roles(),
         *(log_roles() if options.logs else ()),
+        *(prometheus_roles(*options.prometheus) if options.prometheus else ()),
         *actor_roles(options),
     ]
 

@@ -27,6 +27,7 @@ from gangboard.policy.lever_permissions import (
 _RBAC = "rbac.authorization.k8s.io"
 _READ = ["get", "list", "watch"]
 LOG_ROLE = f"{READER}-logs"
+PROMETHEUS_ROLE = f"{READER}-prometheus"
 _PODS = ("", "pods")
 _DISCOVERY = ["/api", "/api/*", "/apis", "/apis/*", "/openapi/v3", "/version"]
 """In most clusters every account may read these (system:discovery). Some clusters have removed that role."""
@@ -79,6 +80,20 @@ def log_roles() -> list[Manifest]:
     """Return the role with which the reader may read logs of containers, and its binding."""
     rule = {"apiGroups": [""], "resources": ["pods/log"], "verbs": ["get"]}
     return [_role(LOG_ROLE, [rule]), _binding(LOG_ROLE, account=READER)]
+
+
+def prometheus_roles(namespace: str, service: str) -> list[Manifest]:
+    """Return the role with which the reader may ask the Service that measures accelerator use, and its binding."""
+    rule = {
+        "apiGroups": [""],
+        "resources": ["services/proxy"],
+        "resourceNames": [service],
+        "verbs": ["get"],
+    }
+    return [
+        _role(PROMETHEUS_ROLE, [rule], namespace),
+        _binding(PROMETHEUS_ROLE, namespace, account=READER),
+    ]
 
 
 def actor_roles(options: PermissionOptions) -> list[Manifest]:
