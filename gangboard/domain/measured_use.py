@@ -44,7 +44,7 @@ class MeasuredUse:
     most: float
     most_pod: str
     idle_since: datetime | None = None
-    """First reading since which no pod used its accelerators. None while one does."""
+    """First reading since which no pod used its accelerators. None while a pod uses them."""
     is_idle: bool = False
     """`idle_since` is long enough ago to be a finding."""
     straggler: Straggler | None = None

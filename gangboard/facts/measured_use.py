@@ -11,7 +11,7 @@ from statistics import fmean, median
 from gangboard.domain.measured_use import MeasuredUse, PodUse, Straggler
 
 _FEWEST_SIBLINGS = 3
-"""Pods of a role from which on one can lag. The median of two says nothing about either."""
+"""Fewest pods of a role with a straggler. With two pods, neither is known to be normal."""
 _BUSY_PERCENT = 20.0
 """Median of a role from which on it works. Below it, all its pods wait, and none lags."""
 

@@ -52,7 +52,7 @@ class LogEnd:
 
 
 def read_log(connection: Connection, request: LogRequest, *, kept_bytes: int) -> LogEnd:
-    """Return the last `kept_bytes` of a log at most, which bounds the memory, too. Raises KubeError."""
+    """Return at most the last `kept_bytes` of a log. It keeps no more in memory. Raises KubeError."""
     text, number = connection.get_text(
         request.path,
         request.query,

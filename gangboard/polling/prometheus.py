@@ -26,8 +26,10 @@ MAX_BYTES = 16 * 1024 * 1024
 MAX_SERIES = 100_000
 _READ_SIZE = 64 * 1024
 _LABELS = (("exported_namespace", "exported_pod"), ("namespace", "pod"))
-"""Labels with the namespace and name of a pod. The first pair is there if the exporter runs in another pod and the scrape
-does not keep its labels (`honor_labels: false`), and then the second pair names the exporter."""
+"""Labels with the namespace and name of a pod.
+
+A scrape with `honor_labels: false` renames the labels of the exporter to the first pair. The second pair then names the
+exporter."""
 
 PodName = tuple[str, str]
 """Namespace and name."""

@@ -138,7 +138,7 @@ def _answer(cluster: Cluster) -> bytes:
 
 
 def _read_members(cluster_id: int, gangs: Sequence[MeasuredGang]) -> dict[str, _KnownGang]:
-    """Return the pods of each gang. Only changed gangs are read from the database."""
+    """Return the pods of each gang. It queries the database for changed gangs only."""
     before = _known.get(cluster_id, {})
     known = {
         gang.id: before[gang.id]

@@ -28,11 +28,11 @@ _OLD = timedelta(hours=1)
 
 
 STALE_READINGS = 3
-"""Intervals after which the last reading of a gang says nothing about now."""
+"""Intervals after which the last reading of a gang is stale."""
 
 
 def stale_after() -> timedelta:
-    """Return the age from which on a reading says nothing about now."""
+    """Return the age from which on a reading is stale, so that the use is unknown."""
     return timedelta(seconds=STALE_READINGS * settings.PROMETHEUS_INTERVAL)
 
 

@@ -11,7 +11,7 @@ from gangboard.readmodels.gangs import GangRow
 from gangboard.readmodels.state_labels import Face
 
 USE_COLUMN = "use"
-"""Only an installation with a Prometheus has it."""
+"""Key of the column that needs a Prometheus."""
 COLUMNS = (
     Column("status", "Status", "status", sort="health"),
     Column("gang", "Gang", template="board/cells/gang.html", sort="name", is_row_header=True),

@@ -53,7 +53,7 @@ def _look_at_log(unit: Unit) -> tuple[AdvisedStep, ...]:
         return ()
     namespace = unit.owner.meta.ref.namespace
     logs = command("kubectl logs -n {} {} --all-containers --tail=50", namespace, pods[0])
-    text = f"Check in the log of pod {pods[0]} what it waits for, such as data or another pod."
+    text = f"Check in the log of pod {pods[0]} whether it waits for data or for another pod."
     return (AdvisedStep(text, AdviceKind.LOOK, logs),)
 
 
