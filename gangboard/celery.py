@@ -78,7 +78,7 @@ app.conf.update(
     task_create_missing_queues=True,
     worker_prefetch_multiplier=1,
     # A poll mostly waits for the network. Three threads beyond the slots let seeding,
-    # housekeeping and a trial of a cluster run while every slot is taken.
+    # housekeeping, a trial, a check and a reading of use run while every slot is taken.
     worker_pool="threads",
     worker_concurrency=settings.POLL_SLOTS + 3,
     worker_hijack_root_logger=False,

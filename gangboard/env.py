@@ -18,6 +18,7 @@ from typing import TypeVar
 from urllib.parse import urlsplit
 
 from gangboard.addresses import address_problem, hide_secrets
+from gangboard.prometheus_sources import PrometheusSource, read_sources
 
 T = TypeVar("T")
 
@@ -284,6 +285,17 @@ LABEL_KEY = re.compile(
 LABEL_KEYS = re.compile(rf"{LABEL_KEY.pattern}(,\s*{LABEL_KEY.pattern})*")
 HEADER = re.compile(r"[A-Za-z][A-Za-z0-9-]{0,99}")
 """Name of an HTTP header. An underscore would make it ambiguous."""
+
+
+def read_prometheus(name: str, meaning: str) -> dict[str, PrometheusSource]:
+    """Return the Prometheus source of each cluster; empty if not set. An invalid value is not repeated."""
+    raw = _raw(name)
+    try:
+        value = {} if raw is None else read_sources(raw)
+    except ValueError as error:
+        raise SettingError(f"{name} must be {error}") from error
+    record(name, meaning, raw or "", raw)
+    return value
 
 
 def read_issuer(name: str, meaning: str) -> str:

@@ -43,6 +43,8 @@ class ProblemCode(StrEnum):
     """422: the Idempotency-Key belongs to another request of the last 24 hours."""
     TOO_MANY_REQUESTS = "too-many-requests"
     INTERNAL_ERROR = "internal-error"
+    CLUSTER_FAILED = "cluster-failed"
+    """502: the cluster did not answer, or refused; `detail` says why."""
     UNAVAILABLE = "unavailable"
     """503: try again after Retry-After."""
 

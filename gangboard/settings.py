@@ -241,6 +241,65 @@ LABEL_COLUMNS = tuple(
     .replace(",", " ")
     .split()
 )
+LOGS = env.read_bool(
+    "GANGBOARD_LOGS",
+    default=False,
+    meaning="pages and API show logs of containers to people with the role logs; print_rbac then includes pods/log",
+)
+PROMETHEUS_SOURCES = env.read_prometheus(
+    "GANGBOARD_PROMETHEUS_SOURCES",
+    "servers that measure accelerator use, NAME=ADDRESS for each cluster, separated by commas; * is every other cluster",
+)
+PROMETHEUS_TOKEN = env.read_token(
+    "GANGBOARD_PROMETHEUS_TOKEN", "token for the Prometheus servers at https addresses"
+)
+PROMETHEUS_CA = env.read_text(
+    "GANGBOARD_PROMETHEUS_CA",
+    "",
+    "file with the authorities that sign the certificates of these servers",
+    form=env.LINE,
+    wanted="the name of a file",
+)
+PROMETHEUS_QUERY = env.read_text(
+    "GANGBOARD_PROMETHEUS_QUERY",
+    "avg by (exported_namespace, exported_pod, namespace, pod) (DCGM_FI_DEV_GPU_UTIL)",
+    "PromQL of the use in percent by pod; $cluster is the name of the cluster",
+    form=env.LINE,
+    wanted="a query of one line",
+)
+PROMETHEUS_INTERVAL = env.read_number(
+    "GANGBOARD_PROMETHEUS_INTERVAL", 30, "seconds between two readings of use", least=1, most=600
+)
+IDLE_PERCENT = env.read_number(
+    "GANGBOARD_IDLE_PERCENT", 1, "use in percent up to which accelerators are idle", most=100
+)
+IDLE_AFTER = 60 * env.read_number(
+    "GANGBOARD_IDLE_AFTER",
+    15,
+    "minutes after which idle accelerators are reported",
+    least=0.01,
+    most=1440,
+)
+STRAGGLER_PERCENT = env.read_number(
+    "GANGBOARD_STRAGGLER_PERCENT",
+    50,
+    "use in percent of the median of its siblings below which a pod lags",
+    most=100,
+)
+STRAGGLER_AFTER = 60 * env.read_number(
+    "GANGBOARD_STRAGGLER_AFTER",
+    5,
+    "minutes after which a pod that lags is reported",
+    least=0.01,
+    most=1440,
+)
+if PROMETHEUS_TOKEN and any(
+    source.url.startswith("http://") for source in PROMETHEUS_SOURCES.values()
+):
+    raise env.SettingError(
+        "GANGBOARD_PROMETHEUS_TOKEN is set, so every address of GANGBOARD_PROMETHEUS_SOURCES must begin with "
+        "https://: tokens are never sent unencrypted"
+    )
 NOTIFY_NETWORKS = env.read_networks(
     "GANGBOARD_NOTIFY_NETWORKS",
     "networks (CIDR) that are not public and to which messages may be sent all the same, such as 10.0.0.0/8",

@@ -12,6 +12,7 @@ from simulator.events import stored_form
 from simulator.faults import Fault, Faults
 from simulator.lists import Alter, list_page, render
 from simulator.patches import PatchError, json_patch, merge_patch
+from simulator.pod_logs import PodLogs
 from simulator.requests import Request, resolve
 from simulator.resources import CORE_EVENTS, NAMESPACES, PODS, Resource
 from simulator.responses import (
@@ -51,6 +52,7 @@ class API:
         self.resources = resources
         self.minor = minor
         self.faults = faults
+        self.logs = PodLogs()
         self.stopping = threading.Event()
         self.on_write: Callable[[Resource, Key], None] = lambda _resource, _key: None
         """Called before every write by a client, so that scripts release the object."""
@@ -90,6 +92,11 @@ class API:
         if request.verb == "watch":
             watch = Watch(self.store, request, self.stopping, self._bookmark_seconds, alter)
             return Answer(200, chunks=watch.lines())
+        if request.is_log:
+            pod = self.store.find(resource, _key(request))
+            if pod is None:
+                raise refusals.not_found(resource, request.name)
+            return Answer(200, chunks=self.logs.read(request, pod), content_type="text/plain")
         if request.verb == "get":
             return self._get(request, resource, alter)
         if request.verb == "create" and not request.name:

@@ -158,12 +158,15 @@ def unauthorized() -> Refusal:
     return Refusal(401, "Unauthorized", "Unauthorized")
 
 
-def forbidden(user: str, verb: str, resource: Resource, name: str, namespace: str) -> Refusal:
+def forbidden(
+    user: str, verb: str, resource: Resource, name: str, namespace: str, *, subresource: str = ""
+) -> Refusal:
     """Return the refusal of a request without permission."""
+    plural = f"{resource.plural}/{subresource}" if subresource else resource.plural
     scope = f'in the namespace "{namespace}"' if namespace else "at the cluster scope"
     target = f'{resource.full} "{name}"' if name else resource.full
     message = (
-        f'{target} is forbidden: User "{user}" cannot {verb} resource "{resource.plural}" '
+        f'{target} is forbidden: User "{user}" cannot {verb} resource "{plural}" '
         f'in API group "{resource.group}" {scope}'
     )
     details = _details(resource, name)

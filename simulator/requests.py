@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from simulator import refusals
-from simulator.resources import Resource
+from simulator.resources import PODS, Resource
 
 AUTHORIZATION = "authorization.k8s.io"
 _VERBS = {"POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
@@ -38,6 +38,12 @@ class Request:
     def is_dry_run(self) -> bool:
         """Return whether the request must not be stored."""
         return self.query.get("dryRun") == "All"
+
+    @property
+    def is_log(self) -> bool:
+        """Return whether the request reads the log of a pod."""
+        is_pod = self.resource == PODS and self.method == "GET"
+        return is_pod and self.subresource == "log" and bool(self.namespace)
 
     @property
     def manager(self) -> str:
@@ -103,7 +109,7 @@ def resolve(request: Request, resources: tuple[Resource, ...]) -> None:
     request.resource, request.version = resource, version
     request.name = rest[1] if len(rest) > 1 else ""
     request.subresource = rest[2] if len(rest) > 2 else ""
-    if request.subresource not in ("", "status") or len(rest) > 3:
+    if len(rest) > 3 or not (request.subresource in ("", "status") or request.is_log):
         raise refusals.path_not_found()
     request.verb = _verb(request)
 

@@ -46,7 +46,12 @@ def forbidden(request: Request) -> refusals.Refusal:
         )
         return refusals.Refusal(403, "Forbidden", message, details={})
     return refusals.forbidden(
-        request.user, request.verb, request.resource, request.name, request.namespace
+        request.user,
+        request.verb,
+        request.resource,
+        request.name,
+        request.namespace,
+        subresource=request.subresource,
     )
 
 

@@ -1,9 +1,10 @@
 #!/bin/sh
-# Debian's packages that the tests start: Redis, PostgreSQL, nginx, Chromium, curl and jq. Root installs what is
+# Debian's packages that the tests start: Redis, PostgreSQL, Prometheus, nginx, Chromium, curl and jq. Root installs what is
 # missing; anybody else is told what the tests will leave out.
 set -eu
 missing=""
 command -v redis-server >/dev/null 2>&1 || missing="$missing redis-server"
+command -v prometheus >/dev/null 2>&1 || missing="$missing prometheus"
 [ -x /usr/sbin/nginx ] || command -v nginx >/dev/null 2>&1 || missing="$missing nginx-light"
 for program in wget curl jq; do
     command -v "$program" >/dev/null 2>&1 || missing="$missing $program"

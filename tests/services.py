@@ -64,6 +64,16 @@ def _running(guard: Supervisor, argv: list[str], port: int, ending: int) -> Iter
 
 
 @contextmanager
+def running_server(argv: list[str], port: int) -> Iterator[Started]:
+    """Run a server that listens on a port, until the end of the block."""
+    with (
+        closing(Supervisor(None)) as guard,
+        _running(guard, argv, port, signal.SIGTERM) as process,
+    ):
+        yield process
+
+
+@contextmanager
 def running_redis(port: int) -> Iterator[Started]:
     """Run a real Redis that is empty and thrown away, on a port of one's own choice."""
     server = shutil.which("redis-server")
@@ -71,10 +81,7 @@ def running_redis(port: int) -> Iterator[Started]:
         missing("redis-server")
         raise AssertionError("unreachable")
     argv = [server, "--port", str(port), "--bind", "127.0.0.1", "--save", ""]
-    with (
-        closing(Supervisor(None)) as guard,
-        _running(guard, argv, port, signal.SIGTERM) as process,
-    ):
+    with running_server(argv, port) as process:
         yield process
 
 

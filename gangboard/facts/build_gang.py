@@ -11,6 +11,7 @@ from typing import TypeVar
 from gangboard.domain.event import CreationFailure, Event
 from gangboard.domain.group import Group
 from gangboard.domain.hold import Hold
+from gangboard.domain.measured_use import UseAlert
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.owner import Blueprint, Owner, Role, SuspendChange
 from gangboard.domain.pod import Pod
@@ -22,7 +23,7 @@ from gangboard.domain.text import natural_key
 from gangboard.domain.verdict import UnitMemory
 from gangboard.facts.bare_objects import as_owner
 from gangboard.facts.cluster_view import ClusterView, Unobserved
-from gangboard.facts.gang import Gang, Linked, Root, Victim
+from gangboard.facts.gang import NO_ALERT, Gang, Linked, Root, Victim
 from gangboard.facts.groups import WORKLOAD, entry_groups
 from gangboard.facts.owner_references import odd_references, with_known_controller
 from gangboard.facts.roles import MOST_NAMED, numbered_replicas
@@ -63,6 +64,7 @@ class GangObjects:
     """Suspends of gangboard's record by uid."""
     victims: Iterable[tuple[Pod, str]] = ()
     """Pods that were preempted for a member, each with the uid of that member."""
+    use_alert: UseAlert = NO_ALERT
     preemptors: Mapping[str, ObjectRef] = field(default_factory=dict)
     """The gangs of the pods and groups that preempted a member, by uid."""
 
@@ -124,6 +126,7 @@ def build_gang(root: Root, objects: GangObjects, cluster: ClusterView, now: date
         recorded_suspends=objects.recorded_suspends,
         victims=_leaving(objects.victims),
         preemptors=objects.preemptors,
+        use_alert=objects.use_alert,
         roles_of_pods=roles_of_pods,
         kinds=registry.kind_traits(),
         pod_reasons=registry.pod_reasons(),

@@ -11,6 +11,7 @@ from functools import cached_property
 from gangboard.domain.event import CreationFailure, Event
 from gangboard.domain.group import Group
 from gangboard.domain.hold import Hold
+from gangboard.domain.measured_use import UseAlert
 from gangboard.domain.objects import Controller, ObjectRef
 from gangboard.domain.owner import GangRequest, Owner, Role, SuspendChange
 from gangboard.domain.pod import Pod
@@ -34,6 +35,7 @@ from gangboard.facts.jobs import (
 )
 from gangboard.facts.roles import UnmetDependency, unmet_dependencies
 
+NO_ALERT = UseAlert()
 Linked = Owner | Pod | Group | Hold | QueueEntry
 """An object that can be part of a gang."""
 
@@ -113,6 +115,8 @@ class Gang:
     """`registry.kind_traits`, by API group and kind. Rules read it here, since they may not see decoders."""
     pod_reasons: Mapping[str, str] = field(default_factory=dict)
     """`registry.pod_reasons`."""
+    use_alert: UseAlert = NO_ALERT
+    """Conspicuous use of its accelerators, if a Prometheus measures it. The poll alone supplies it."""
     admission: Mapping[str, QueueTraits] = field(default_factory=dict)
     """`registry.queue_traits`, by the API group of entries."""
 

@@ -15,8 +15,8 @@ from gangboard.kube.error_translation import (
     TRANSPORT_ERRORS,
     SentRequest,
     handle_server_error,
-    not_json_error,
     status_error,
+    wrong_type_error,
 )
 from gangboard.kube.errors import KubeError, KubeErrorCode
 from gangboard.kube.tokens import TokenFile
@@ -26,6 +26,7 @@ from gangboard.network_addresses import Destinations
 Query = Mapping[str, str] | Iterable[tuple[str, str]] | None
 
 JSON = "application/json"
+TEXT = "text/plain"
 MAX_RESPONSE_BYTES = 128 * 1024 * 1024
 """Twice the size above which a list requests smaller pages."""
 MAX_ERROR_BYTES = 512 * 1024
@@ -96,6 +97,36 @@ class Connection:
         request = self._new_request("GET", path, deadline)
         headers = self._headers(self._encoding, accept)
         return self._finish(self._client.exchange(request, _pairs(query), headers), request)
+
+    def get_text(
+        self, path: str, query: Query, *, deadline: float, max_bytes: int, kept_bytes: int
+    ) -> tuple[bytes, int]:
+        """Return the end of a plain text, at most `kept_bytes`, and the number of bytes that were read.
+
+        It reads at most `max_bytes` and then closes the connection, so a server that sends more is cut off there.
+        `deadline`: seconds from now to the last byte. Raises KubeError.
+        """
+        request = self._new_request("GET", path, deadline)
+        headers = self._headers("identity", f"{TEXT}, {JSON}")
+        response = self._client.exchange(request, _pairs(query), headers)
+        end, number = bytearray(), 0
+        try:
+            self._check(response, request, wanted=TEXT)
+            while number < max_bytes and (
+                piece := response.read(min(READ_SIZE, max_bytes - number))
+            ):
+                number += len(piece)
+                end += piece
+                del end[:-kept_bytes]
+        except TRANSPORT_ERRORS as error:
+            response.close()
+            raise handle_server_error(error, request) from error
+        except BaseException:
+            response.close()
+            raise
+        if number >= max_bytes:
+            response.close()
+        return bytes(end), number
 
     def review(self, path: str, body: bytes) -> bytes:
         """Post an object that the server answers and does not store, and return its response. Raises KubeError.
@@ -176,7 +207,7 @@ class Connection:
             raise
         head, tail = body[:64].lstrip(), body[-64:].rstrip()
         if not head.startswith((b"{", b"[")):
-            raise not_json_error(response.status, response.headers, body, request)
+            raise wrong_type_error(response.status, response.headers, body, request)
         if not tail.endswith((b"}", b"]")):
             raise KubeError(
                 KubeErrorCode.BROKEN_OFF,
@@ -185,19 +216,20 @@ class Connection:
             )
         return body
 
-    def _check(self, response: HTTPResponse, request: SentRequest) -> None:
+    def _check(self, response: HTTPResponse, request: SentRequest, wanted: str = JSON) -> None:
         """Raise the KubeError of a bad status or content type. It reads a limited part of the body."""
-        kind = response.headers.get("Content-Type", JSON).partition(";")[0].strip().lower()
+        kind = response.headers.get("Content-Type", wanted).partition(";")[0].strip().lower()
         good = 200 <= response.status < 300
-        if good and kind in ("", JSON):
+        if good and kind in ("", wanted):
             return
         try:
             body = response.read(MAX_ERROR_BYTES, decode_content=True)
         except TRANSPORT_ERRORS:
             # The status is known. A broken explanation does not change it.
             body = b""
-        new_error = not_json_error if good else status_error
-        raise new_error(response.status, response.headers, body, request)
+        if good:
+            raise wrong_type_error(response.status, response.headers, body, request, wanted)
+        raise status_error(response.status, response.headers, body, request)
 
     def _read(self, response: HTTPResponse, request: SentRequest) -> bytes:
         announced = response.headers.get("Content-Length", "")

@@ -194,14 +194,19 @@ def audit_id(headers: Mapping[str, str]) -> str:
     return clean_text(headers.get("Audit-Id", ""), LONGEST_ID)
 
 
-def not_json_error(
-    status: int, headers: Mapping[str, str], body: bytes, request: SentRequest
+def wrong_type_error(
+    status: int,
+    headers: Mapping[str, str],
+    body: bytes,
+    request: SentRequest,
+    wanted: str = "application/json",
 ) -> KubeError:
     """Return the error of a response with a good status whose content is not from Kubernetes."""
+    name = "JSON" if wanted == "application/json" else "plain text"
     return KubeError(
         KubeErrorCode.NOT_JSON,
         f"{request.host} answered {request.request_line} with {describe(headers, body, status)} instead of"
-        " JSON: a proxy in between answered, or this is not an API server.",
+        f" {name}: a proxy in between answered, or this is not an API server.",
         status=status,
     )
 

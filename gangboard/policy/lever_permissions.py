@@ -36,6 +36,10 @@ class PermissionOptions:
     """Node labels besides the host name by which a relocation may exclude nodes."""
     binds_hold: bool = True
     """Bind the policy of the Hold. API servers must know Holds before that (`domain.hold_manifest`)."""
+    logs: bool = False
+    """The reader may read logs of containers, for `GANGBOARD_LOGS`."""
+    prometheus: tuple[str, str] | None = None
+    """Namespace and `[SCHEME:]NAME:PORT` of the Service that measures accelerator use, or None."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -124,7 +124,7 @@ class Assessor:
             cache.followed_since = None
             return False
         autoscaling, touched = cache.autoscaling.observe(now)
-        unassessed |= touched | cache.pod_claims.observe(now)
+        unassessed |= touched | cache.pod_claims.observe(now) | cache.use_alerts.observe()
         unobserved = unobserved_resources(cache.watched, now)
         assesses_all = not cache.assessed_all or unobserved != cache.unobserved
         unassessed |= self._update_unreadable() | self._update_queue_visibility(now)

@@ -47,6 +47,7 @@ from gangboard.polling.reachability import ContactMeter, OutageTracker
 from gangboard.polling.resource_watch import WatchedResource
 from gangboard.polling.row_cache import GangRowCache, ObjectCache
 from gangboard.polling.usage_recorder import EvictionRecorder, UsageRecorder
+from gangboard.polling.use_tracker import UseTracker
 from gangboard.polling.visibility import PODS_KEY
 from gangboard.polling.watch_history import DeletedOwners, SuspendHistory
 from gangboard.store.cluster_leases import ClusterLease
@@ -133,6 +134,7 @@ class ClusterCache:
     queues: QueueTracker = field(init=False)
     blueprints: BlueprintTracker = field(init=False)
     events: EventIndex = field(init=False)
+    use_alerts: UseTracker = field(init=False)
     _tables: dict[type, _Put] = field(init=False)
     """Class of objects that belong to no gang → method that stores one and returns the roots of the gangs it touches."""
     _listeners: dict[type, tuple[Callable[[Any], object], ...]] = field(init=False)
@@ -151,6 +153,7 @@ class ClusterCache:
         self.blueprints = BlueprintTracker(self.ownership_graph)
         self.preemptions = Preemptions(self.ownership_graph)
         self.events = EventIndex(self.ownership_graph, self.preemptions, self.autoscaling)
+        self.use_alerts = UseTracker(self.lease.cluster_id, self.cluster_name)
         self.capacity = CapacityWriter(self.lease, self.node_usage, self.assessments)
         self.trends = TrendWriter(self.lease, self.capacity)
         self.usage = UsageRecorder(self.lease)

@@ -167,6 +167,7 @@ class GangReader:
                 if isinstance(pod := objects.get(uid), Pod)
             ],
             preemptors=cluster.preemptors(events, entries),
+            use_alert=cluster.use_alerts.of(uids.root),
         )
 
 
@@ -265,9 +266,8 @@ class InputDigests:
             digest.update(self._node(name))
         if cluster.queues.is_named_by(members):
             digest.update(self._all_queues())
-        digest.update(
-            _pack((root, graph.is_owned_elsewhere(root), cluster.suspend_history.of(members)))
-        )
+        suspends, use_alert = cluster.suspend_history.of(members), cluster.use_alerts.of(root)
+        digest.update(_pack((root, graph.is_owned_elsewhere(root), suspends, use_alert)))
         return digest.digest()
 
     def _node(self, name: str) -> bytes:

@@ -16,6 +16,7 @@ from gangboard.polling.cluster_rotation import poll_for_one_window
 from gangboard.polling.poll_slots import PollSlots
 from gangboard.polling.retention import clean_up
 from gangboard.polling.trial_runs import run_trial
+from gangboard.polling.use_readings import due_sources, read_cluster_use
 from gangboard.store.checks import due_checks
 from gangboard.store.cluster_leases import free_clusters
 from gangboard.store.cluster_trials import due_trials
@@ -25,6 +26,8 @@ EXPIRES = 10.0
 """Seconds after which a message to poll is stale. The seed task sends a new one."""
 TRIAL_EXPIRES = 4.0
 """Seconds after which the next seed task has sent the trial or check again."""
+USE_EXPIRES = 4.0
+"""Seconds after which the next seed task has sent a reading again."""
 QUEUE = "poll"
 
 HOLDER = f"{socket.gethostname()}-{uuid.uuid4().hex[:8]}"
@@ -41,7 +44,10 @@ slots = PollSlots(settings.POLL_SLOTS)
 
 @shared_task(name="gangboard.polling.tasks.seed")
 def seed() -> None:
-    """Enqueue due trials, due checks and a poll of each cluster without a lease. A run also proves that messages are delivered."""
+    """Enqueue due trials, checks and readings of use, and a poll of each cluster without a lease.
+
+    A run also proves that messages are delivered.
+    """
     record_task_arrival(QUEUE)
     for free in free_clusters():
         poll.apply_async((free.cluster_id,), queue=QUEUE, expires=EXPIRES)
@@ -49,6 +55,8 @@ def seed() -> None:
         try_access.apply_async((trial_id,), queue=QUEUE, expires=TRIAL_EXPIRES)
     for run_id in due_checks():
         check_manifests.apply_async((run_id,), queue=QUEUE, expires=TRIAL_EXPIRES)
+    for cluster_id in due_sources():
+        read_use.apply_async((cluster_id,), queue=QUEUE, expires=USE_EXPIRES)
 
 
 @shared_task(name="gangboard.polling.tasks.poll")
@@ -69,6 +77,12 @@ def try_access(trial_id: str) -> None:
 def check_manifests(run_id: str) -> None:
     """Answer a check of manifests for one cluster, and others that are due."""
     run_checks(run_id)
+
+
+@shared_task(name="gangboard.polling.tasks.read_use")
+def read_use(cluster_id: int) -> None:
+    """Read the accelerator use of a cluster's gangs, if that is due."""
+    read_cluster_use(cluster_id)
 
 
 @shared_task(name="gangboard.polling.tasks.housekeep")

@@ -29,6 +29,19 @@ def printable_lines(text: str) -> str:
     return "\n".join(printable(line) for line in text.splitlines())
 
 
+_COLOURS = re.compile(r"\x1b\[[0-9;:]*m")
+_LINE_ENDS = re.compile(r"\r\n?")
+
+
+def printable_log(log: bytes) -> str:
+    """Return the log of a container without colours and with control characters replaced.
+
+    A carriage return, with which progress bars overwrite their line, begins a new line.
+    """
+    text = _COLOURS.sub("", log.decode("utf-8", errors="replace"))
+    return _UNPRINTABLE.sub(_mark, _LINE_ENDS.sub("\n", text))
+
+
 def _one_line(blanks: re.Match[str]) -> str:
     """Return one blank for whitespace with a line break or a tab, and other whitespace unchanged."""
     whitespace = blanks.group()

@@ -36,6 +36,7 @@ from gangboard.readmodels.gang_query import (
     select_gangs,
     sort_keys,
 )
+from gangboard.readmodels.measured_use import UseRow, read_use
 from gangboard.readmodels.redaction import (
     hidden_names,
     hidden_refs_in_detail,
@@ -127,6 +128,11 @@ class GangRow:
         choices=SubmitterSource,
         empty_is_null=True,
     )
+    use: UseRow | None = shown(
+        "Accelerator use",
+        "By the Prometheus of its cluster; null if it has none, or if no pod of the gang runs.",
+        default=None,
+    )
     created_at: datetime | None = shown("Created")
     since: datetime = shown("Since", "Since when the verdict has been this one.")
     since_first_seen: bool = shown(
@@ -164,6 +170,11 @@ class GangRow:
         return f"{self.restarts:,}" if most is None else f"{self.restarts:,} of {most:,}"
 
     @property
+    def use_text(self) -> str:
+        """The use of its accelerators: `87 %`, `unknown`, or empty without a source."""
+        return "" if self.use is None else self.use.text
+
+    @property
     def next_step(self) -> str:
         """The first advice, or empty."""
         return self.next_steps[0].sentence if self.next_steps else ""
@@ -177,7 +188,8 @@ class GangRow:
     def shown(self) -> GangRow:
         """The row without ages and times of observation. Equal rows print the same."""
         steps = tuple(replace(step, read_at=None) for step in self.next_steps)
-        return replace(self, message="", observed_at=_LONG_AGO, next_steps=steps)
+        use = None if self.use is None else self.use.shown
+        return replace(self, message="", observed_at=_LONG_AGO, next_steps=steps, use=use)
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,7 +231,7 @@ def build_rows(
 ) -> tuple[GangRow, ...]:
     """Return gangs as rows for this viewer at this time.
 
-    This takes 1 query if a step stops another gang, else none. A viewer of some namespaces adds those of
+    This takes 1 query if a step stops another gang, else none, and those of `read_use`. A viewer of some namespaces adds those of
     `hidden_names`.
     """
     texts: dict[int, list[str]] = {}
@@ -234,12 +246,14 @@ def build_rows(
     steps = {
         gang.pk: () if gang.gone_at is not None else unpack_advice(gang.advice) for gang in gangs
     }
+    uses = read_use(gangs, viewer=viewer, clusters=clusters, now=now)
     victims = read_victims(((gang.cluster_id, steps[gang.pk]) for gang in gangs), viewer=viewer)
     return tuple(
         _build_row(
             gang,
             quoted.get(gang.cluster_id, ()),
             victims,
+            uses.get(gang.pk),
             viewer=viewer,
             clusters=clusters,
             now=now,
@@ -252,6 +266,7 @@ def _build_row(
     gang: Gang,
     quoted: tuple[ObjectRef, ...],
     victims: Victims,
+    use: UseRow | None,
     *,
     viewer: Viewer,
     clusters: Mapping[int, Freshness],
@@ -286,6 +301,7 @@ def _build_row(
         labels={printable(key): printable(value) for key, value in gang.labels.items()},
         submitter=printable(gang.submitter),
         submitter_source=gang.submitter_source,
+        use=use,
         created_at=gang.created_at,
         since=gang.since,
         since_first_seen=gang.since_first_seen,
@@ -345,6 +361,7 @@ def _silenced(row: GangRow, cluster: Freshness, now: datetime) -> GangRow:
         face=face_of(Health.UNKNOWN),
         bar=_EMPTY,
         members_were=True,
+        use=None,
     )
 
 

@@ -6,13 +6,15 @@ from collections.abc import Iterable
 
 from gangboard.domain.text import sentence_case
 from gangboard.readmodels.formatting import printable
-from gangboard.store.access import ROLES, Viewer
+from gangboard.store.access import LOGS, Viewer
 from gangboard.store.models import Cluster
 from gangboard.store.namespace_patterns import is_pattern, matches
 from gangboard.store.role_places import right_text
 
 MOST = 12
 """Lines of a small menu."""
+_RANKS = ("viewer", LOGS, "operator", "admin")
+_ACTING = frozenset({"operator", "admin"})
 RoleOnPlace = tuple[str, str | None, str | None]
 """(role, name of the cluster or None, namespaces or None)."""
 
@@ -49,7 +51,7 @@ def right_texts(roles: Iterable[RoleOnPlace], *, may_act: bool = True) -> tuple[
         if any(_covers(candidate, role) for candidate in listed):
             continue
         acts_in_part = may_act and any(
-            _rank(candidate[0]) > 0 and _overlaps(candidate, role) for candidate in listed
+            candidate[0] in _ACTING and _overlaps(candidate, role) for candidate in listed
         )
         text = right_text(*role, may_act=may_act)
         if acts_in_part and text.endswith("may not act"):
@@ -60,7 +62,9 @@ def right_texts(roles: Iterable[RoleOnPlace], *, may_act: bool = True) -> tuple[
 
 
 def _covers(role: RoleOnPlace, inner: RoleOnPlace) -> bool:
-    """Return whether the place of a role contains that of another one."""
+    """Return whether a role allows as much as another one on its place."""
+    if inner[0] == LOGS != role[0]:
+        return False
     return role[1] in (None, inner[1]) and _contains(role[2] or "", inner[2] or "")
 
 
@@ -81,4 +85,4 @@ def _contains(names: str, inner: str) -> bool:
 
 
 def _rank(role: str) -> int:
-    return ROLES.index(role) if role in ROLES else -1
+    return _RANKS.index(role) if role in _RANKS else -1

@@ -12,8 +12,10 @@ from django.db.models import Q
 from gangboard.store.models import Grant
 from gangboard.store.namespace_patterns import is_pattern, matches
 
-ROLES = ("viewer", "operator", "admin")
-"""Each role includes the rights of the roles before it."""
+LOGS = "logs"
+ROLES = ("viewer", "operator", "admin", LOGS)
+"""Each of the first three includes the rights of the roles before it. `logs` may see and read logs of containers, and
+no other role may read them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +125,10 @@ class Viewer:
     def administers(self, cluster_id: int, namespace: str) -> bool:
         """Return whether the viewer is an admin of a namespace, with a credential that may act."""
         return self.may_act and self._has_role(("admin",), cluster_id, namespace)
+
+    def may_read_logs(self, cluster_id: int, namespace: str) -> bool:
+        """Return whether the viewer may read logs of containers in a namespace. A read-only token may."""
+        return self._has_role((LOGS,), cluster_id, namespace)
 
     def _has_role(self, roles: tuple[str, ...], cluster_id: int, namespace: str) -> bool:
         return any(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gangboard.store.access import ROLES
+from gangboard.store.access import LOGS, ROLES
 from gangboard.store.clusters import check_dns_label, find_cluster
 from gangboard.store.models import Cluster
 from gangboard.store.namespace_patterns import MOST_STARS, is_pattern, is_valid_pattern
@@ -47,6 +47,8 @@ def right_text(
     `may_act` is False for a read-only token.
     """
     visible_text = f"may see {place_text(cluster_name, namespace)}"
+    if role == LOGS:
+        return f"{visible_text}, may read logs"
     if role not in ("operator", "admin") or not may_act:
         return f"{visible_text}, may not act"
     if role == "operator":

@@ -89,6 +89,7 @@ def test_an_old_deleted_gang_has_only_its_history(get_api: GetApi, deleted_gang:
         "labels": None,
         "submitter": None,
         "submitter_source": None,
+        "use": None,
         "created_at": "2026-11-01T08:29:00Z",
         "since": "2026-11-01T08:39:00Z",
         "observed_at": "2026-11-01T08:59:00Z",

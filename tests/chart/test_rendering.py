@@ -42,6 +42,17 @@ def named(objects: list[Manifest], kind: str, name: str) -> Manifest:
     return obj
 
 
+@pytest.mark.parametrize(("value", "expected"), [("on", 1), ("off", 0), (None, 0)])
+def test_the_reader_may_read_logs_if_the_setting_is_on(value: object, expected: int) -> None:
+    settings = {} if value is None else {"settings": {"GANGBOARD_LOGS": value}}
+    roles = [
+        obj
+        for obj in rendered({**REFERENCES, **settings})
+        if obj["kind"] == "ClusterRole" and obj["metadata"]["name"] == "gangboard-reader-logs"
+    ]
+    assert len(roles) == expected
+
+
 def test_helm_lint_passes() -> None:
     for values in (REFERENCES, TRIAL, FULL):
         assert "0 chart(s) failed" in helm("lint", str(CHART), "--strict", values=values)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from io import StringIO
 from typing import Any
 
 import pytest
 import yaml
+from django.core.management import call_command
 
 from gangboard.actions.permissions import admission_policy
 from gangboard.actions.permissions.manifests import manifests, yaml_text
@@ -17,6 +19,7 @@ from gangboard.plugins import registry
 from gangboard.plugins.owner_kind import OwnerKind
 from gangboard.policy.lever_permissions import PermissionOptions
 from gangboard.polling.cluster_cache import resources
+from gangboard.prometheus_sources import read_sources
 
 READ = {"get", "list", "watch"}
 
@@ -46,6 +49,46 @@ def test_the_reader_may_read_exactly_the_polled_resources() -> None:
     assert set(granted) == {resource.key for resource in resources()}
     assert all(verbs == READ for verbs in granted.values())
     assert not {"secrets", "configmaps", "pods/log"} & set(granted)
+
+
+def test_the_reader_may_read_logs_only_if_they_are_switched_on() -> None:
+    assert find(PermissionOptions(), "ClusterRole", f"{READER}-logs") == []
+    (role,) = find(PermissionOptions(logs=True), "ClusterRole", f"{READER}-logs")
+    assert rights(role) == {"pods/log": {"get"}}
+    (binding,) = find(PermissionOptions(logs=True), "ClusterRoleBinding", f"{READER}-logs")
+    assert binding["roleRef"]["name"] == f"{READER}-logs"
+    assert [subject["name"] for subject in binding["subjects"]] == [READER]
+
+
+@pytest.mark.parametrize("logs", [False, True])
+def test_print_rbac_follows_the_setting(settings: Any, logs: bool) -> None:
+    settings.LOGS = logs
+    printed = StringIO()
+    call_command("print_rbac", stdout=printed)
+    assert ("pods/log" in printed.getvalue()) is logs
+
+
+def test_the_reader_may_ask_the_service_of_the_setting(settings: Any) -> None:
+    settings.PROMETHEUS_SOURCES = read_sources("*=service:monitoring/prometheus:9090")
+    printed = StringIO()
+    call_command("print_rbac", stdout=printed)
+    documents = [m for m in yaml.safe_load_all(printed.getvalue()) if m]
+    (role,) = (m for m in documents if m["kind"] == "Role")
+    assert (role["metadata"]["namespace"], role["rules"]) == (
+        "monitoring",
+        [
+            {
+                "apiGroups": [""],
+                "resources": ["services/proxy"],
+                "resourceNames": ["prometheus:9090"],
+                "verbs": ["get"],
+            }
+        ],
+    )
+    settings.PROMETHEUS_SOURCES = read_sources("*=https://prometheus.example.com")
+    printed = StringIO()
+    call_command("print_rbac", stdout=printed)
+    assert "services/proxy" not in printed.getvalue()
 
 
 def test_the_actor_has_only_the_rights_of_its_levers() -> None:

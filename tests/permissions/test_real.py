@@ -10,17 +10,25 @@ from dataclasses import replace
 
 import pytest
 
+from gangboard.actions.permissions.roles import log_roles, prometheus_roles
 from gangboard.domain.action import ClusterLevers, Verb
+from gangboard.kube.connection import Connection
+from gangboard.kube.credentials import read_kubeconfig
+from gangboard.kube.errors import KubeError, KubeErrorCode
+from gangboard.kube.pod_logs import LogRequest, read_log
+from gangboard.kube.service_accounts import NAMESPACE, READER
 from gangboard.plugins import registry
 from gangboard.policy.decision import Decision
 from gangboard.policy.lever_permissions import PermissionOptions
 from gangboard.policy.requests import FieldChange, patch_owner, suspend_job
 from gangboard.polling.actor_trial import ActorTrial
 from gangboard.polling.cluster_cache import resources
+from gangboard.polling.prometheus import PrometheusError, read_service
+from gangboard.prometheus_sources import PrometheusSource
 from tests.controlplane.client import ApiError, Client, wait
 from tests.controlplane.cluster import ControlPlane
 from tests.controlplane.fixtures import Namespaces
-from tests.controlplane.objects import jobset
+from tests.controlplane.objects import jobset, pod
 from tests.gangs import a_gang
 from tests.permissions.installed import DENIED, Installed, installed, trial_of_actor
 from tests.permissions.steps import DESIRED, read, send
@@ -260,6 +268,56 @@ def test_other_users_are_not_limited(everywhere: Installed, namespace: Namespace
     everywhere.admin.patch(
         "batch/v1", "Job", "solo", {"spec": {"backoffLimit": 2}}, world.namespace
     )
+
+
+def log_problem(connection: Connection, namespace: str) -> KubeError:
+    """Return why the log of a pod without a node cannot be read."""
+    request = LogRequest(namespace, "quiet", "", previous=False, tail=200)
+    with pytest.raises(KubeError) as caught:
+        read_log(connection, request, kept_bytes=1024)
+    return caught.value
+
+
+def prometheus_problem(connection: Connection, source: PrometheusSource) -> str:
+    """Return why a Service without pods cannot be asked."""
+    with pytest.raises(PrometheusError) as caught:
+        read_service(connection, source, "up")
+    return str(caught.value)
+
+
+def test_the_reader_needs_roles_of_their_own_for_logs_and_the_prometheus(
+    everywhere: Installed, namespace: Namespaces
+) -> None:
+    plane, admin, ns = everywhere.plane, everywhere.admin, namespace(everywhere.plane)
+    admin.create(pod("quiet", ns, node_selector={"no": "node"}))
+    ports = [{"port": 9090}]
+    for name in ("prometheus", "another"):
+        meta = {"name": name, "namespace": ns}
+        service = {"apiVersion": "v1", "kind": "Service", "metadata": meta}
+        admin.create({**service, "spec": {"selector": {"no": "pod"}, "ports": ports}})
+    source = PrometheusSource(namespace=ns, service="prometheus:9090")
+    token = plane.service_account_token(NAMESPACE, READER)
+    kubeconfig = plane.kubeconfig_for(token, name="reader-of-logs")
+    with Connection(read_kubeconfig(kubeconfig.read_text())) as connection:
+        assert log_problem(connection, ns).code == KubeErrorCode.FORBIDDEN
+        assert "services/proxy" in prometheus_problem(connection, source)
+        made = [*log_roles(), *prometheus_roles(ns, source.service)]
+        try:
+            for manifest in made:
+                admin.create(manifest)
+            wait(lambda: log_problem(connection, ns).code != KubeErrorCode.FORBIDDEN)
+            problem = log_problem(connection, ns)
+            assert problem.code == KubeErrorCode.BAD_REQUEST
+            assert "does not have a host assigned" in problem.api_status.message
+            wait(lambda: "services/proxy" not in prometheus_problem(connection, source))
+            assert "no endpoints available" in prometheus_problem(connection, source)
+            other = replace(source, service="another:9090")
+            assert "services/proxy" in prometheus_problem(connection, other)
+        finally:
+            for manifest in reversed(made):
+                meta = manifest["metadata"]
+                key = (manifest["apiVersion"], manifest["kind"], meta["name"])
+                admin.delete(*key, meta.get("namespace"))
 
 
 def list_and_watch(reader: Client, path: str, query: dict[str, str]) -> None:

@@ -19,6 +19,7 @@ from gangboard.domain.api_resource import WatchState
 from gangboard.domain.autoscaling import Autoscaling
 from gangboard.domain.capacity import ClusterCapacity as Capacity
 from gangboard.domain.health import Health
+from gangboard.domain.measured_use import UseAlert
 from gangboard.domain.owner import SuspendChange
 from gangboard.domain.pod import Pod
 from gangboard.domain.pod_claims import ClaimProblem, UnusableClaim
@@ -257,6 +258,9 @@ _CHANGES: dict[str, Callable[[ClusterCache, str], None]] = {
     "something is unobserved": _set(unobserved=(_OTHER,)),
     "an object is unreadable": _set(unreadable={"team": (_OTHER,)}),
     "Kubernetes is another": _set(discovery=SimpleNamespace(server_version="v1.99.0")),
+    "its accelerators are idle": _answer(
+        "use_alerts", "of", UseAlert(idle_since=datetime.now(UTC))
+    ),
     "the cluster has another name": _set(cluster_name="other"),
 }
 
@@ -270,6 +274,7 @@ _CHANGED_PARTS = (
     "queues",
     "suspend_history",
     "blueprints",
+    "use_alerts",
 )
 """Attributes of a cache that `_CHANGES` modify in place."""
 
@@ -341,6 +346,7 @@ _INPUTS = {
     **dict.fromkeys(("victims", "preemptors"), _UNSETTLED),
     **dict.fromkeys(("queue_systems", "kinds", "pod_reasons", "admission"), _OF_CODE),
     **dict.fromkeys(("maker", "api_versions"), _OF_POLICY),
+    "use_alert": "conspicuous readings of its Prometheus",
 }
 
 

@@ -16,6 +16,7 @@ from django.conf import settings
 
 from gangboard import env
 from gangboard.env import SettingError
+from gangboard.prometheus_sources import PrometheusSource
 
 ROOT = Path(settings.BASE_DIR)
 REFUSED = [
@@ -41,8 +42,11 @@ REFUSED = [
     ("GANGBOARD_HOSTS", "::1"),
     ("GANGBOARD_HTTPS", "2"),
     ("GANGBOARD_LABEL_COLUMNS", "team,,app"),
+    ("GANGBOARD_IDLE_AFTER", "0"),
+    ("GANGBOARD_IDLE_PERCENT", "101"),
     ("GANGBOARD_LOCAL_SIGN_IN", "password, sso"),
     ("GANGBOARD_LOCAL_SIGN_IN", "none"),
+    ("GANGBOARD_LOGS", "maybe"),
     ("GANGBOARD_LOG_JSON", "maybe"),
     ("GANGBOARD_LOG_LEVEL", "loud"),
     ("GANGBOARD_METRICS_NAMESPACES", "-1"),
@@ -86,6 +90,13 @@ REFUSED = [
     ("GANGBOARD_DATABASE_CONNECTIONS", "2.5"),
     ("GANGBOARD_DATABASE_CONNECTIONS", "0"),
     ("GANGBOARD_URL", "nonsense"),
+    ("GANGBOARD_PROMETHEUS_CA", "x" * 401),
+    ("GANGBOARD_PROMETHEUS_INTERVAL", "0.5"),
+    ("GANGBOARD_PROMETHEUS_QUERY", "x" * 401),
+    ("GANGBOARD_PROMETHEUS_SOURCES", "https://prometheus.example.com"),
+    ("GANGBOARD_PROMETHEUS_TOKEN", "two words"),
+    ("GANGBOARD_STRAGGLER_AFTER", "0"),
+    ("GANGBOARD_STRAGGLER_PERCENT", "-1"),
     ("GANGBOARD_URL", "https://gangs.example.com/?x=1"),
     ("GANGBOARD_USAGE_DAYS", "0"),
     ("GANGBOARD_WAITERS", "1e3"),
@@ -107,6 +118,9 @@ TAKEN = [
      ["https://gangs.example.com:8443"]),
     ("GANGBOARD_POLL_SLOTS", "", "POLL_SLOTS", 8),
     ("GANGBOARD_POLL_WINDOW", "2.5", "POLL_WINDOW", 2.5),
+    ("GANGBOARD_PROMETHEUS_SOURCES", "east=https://p.example.com/", "PROMETHEUS_SOURCES",
+     {"east": PrometheusSource(url="https://p.example.com")}),
+    ("GANGBOARD_IDLE_AFTER", "2", "IDLE_AFTER", 120),
     ("GANGBOARD_SECRET_KEY", f"{'new-0' * 8} {'old-1' * 8}", "SECRET_KEY_FALLBACKS", ["old-1" * 8]),
     ("GANGBOARD_SESSION_IDLE", "0.5", "SESSION_IDLE", 1800),
     ("GANGBOARD_SUBMITTER_LABEL", "example.com/User", "SUBMITTER_LABEL", "example.com/User"),

@@ -44,6 +44,16 @@ Role = tuple[str, str | None, str | None]
             [("viewer", "e", "team-a"), ("operator", None, "team-*")],
             ["may see namespaces team-* on every cluster, may act"],
         ),
+        # Reading logs is a right of its own, which includes seeing.
+        ([("viewer", "e", "a"), ("logs", "e", "a")], ["may see a on e, may read logs"]),
+        (
+            [("logs", "e", "a"), ("admin", None, None)],
+            ["may see everything, may act and administer", "may see a on e, may read logs"],
+        ),
+        (
+            [("viewer", "e", None), ("logs", "e", "a")],
+            ["may see a on e, may read logs", "may see everything on e, may not act"],
+        ),
         # More on a part of the place: "may not act" alone would be wrong.
         (
             [("viewer", "e", None), ("operator", "e", "a")],

@@ -8,6 +8,7 @@
 | `cluster` | who sees the cluster as a whole | 404 |
 | `admin` | admins of everything | 404 |
 | `nobody` | the object is of another person | 404 |
+| `logs` | who has the role `logs` in the namespace | 403 if they see it, else 404 |
 | `operate` | operators of the namespace, and admins | 403 if they see it, else 404 |
 | `manage` | admins of everything | 403, because clusters and channels are visible to all |
 | `change` | who has signed in, also without a role | a token that only reads gets 403 |
@@ -60,6 +61,7 @@ PAGES = {
     "find/": {"get": "anyone"},
     "gangs/<str:gang_id>/": {"get": "place"},
     "gangs/<str:gang_id>/bundle.md": {"get": "place"},
+    "gangs/<str:gang_id>/logs/": {"get": "logs"},
     "gangs/<str:gang_id>/row/": {"get": "place"},
     "gangs/<str:gang_id>/stored.yaml": {"get": "place"},
     "groups/": {"get": "anyone"},
@@ -138,6 +140,7 @@ API = {
     "api/v1/gangs/": {"get": "anyone"},
     "api/v1/gangs/<str:gang_id>/": {"get": "place"},
     "api/v1/gangs/<str:gang_id>/bundle/": {"get": "place"},
+    "api/v1/gangs/<str:gang_id>/logs/": {"get": "logs"},
     "api/v1/group-roles/": {"get": "admin", "post": "admin session"},
     "api/v1/group-roles/<int:role_id>/": {"delete": "admin session"},
     "api/v1/groups/": {"get": "anyone"},

@@ -47,6 +47,7 @@ class Site:
             "DATABASE_URL": f"sqlite:///{self.database}",
             "GANGBOARD_STATE": str(folder / "state"),
             "DJANGO_SETTINGS_MODULE": "gangboard.settings",
+            "GANGBOARD_LOGS": "on",
         }
         self._folder = folder
         self._guard: Supervisor | None = None
@@ -92,6 +93,10 @@ class Site:
 
     def _run(self, *arguments: str) -> None:
         subprocess.run([sys.executable, *arguments], cwd=ROOT, env=self.environment, check=True)
+
+    def manage(self, *arguments: str) -> None:
+        """Run a management command on its database."""
+        self._run("manage.py", *arguments)
 
     def sign_in_link(self, name: str) -> str:
         """Make a viewer; return the address of a link that signs it in once."""

@@ -32,6 +32,7 @@ from gangboard.store.models import (
     Cluster,
     Delivery,
     Gang,
+    GangUse,
     HoldCheck,
     Identity,
     LeverRecord,
@@ -299,6 +300,17 @@ def _gang(text: str, cluster: Cluster, namespace: str, now: datetime) -> Gang:
     fit = make_fit(shape=f"{text}-shape", unit=gang.name, saturated=(full,), excluded=())
     gang.detail = pack_detail(replace(detail, findings=(finding,), members=members, fit=(fit,)))
     gang.save(update_fields=["detail"])
+    GangUse.objects.create(
+        gang=gang,
+        cluster=cluster,
+        read_at=now,
+        pods=2,
+        mean=50,
+        least=10,
+        least_pod=f"{text}-pod",
+        most=90,
+        most_pod=f"{text}-pod",
+    )
     _event(text, cluster, members[0].ref, now)
     hold = make_hold(cluster, gang, job, by=f"{text}-holder", reason=f"{text}-holdreason")
     HoldCheck.objects.create(

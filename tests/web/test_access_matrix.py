@@ -53,24 +53,26 @@ OF_A_NAMESPACE = [
     (route, method)
     for route, methods in {**PAGES, **API}.items()
     for method, word in methods.items()
-    if word in ("place", "operate")
+    if word in ("place", "operate", "logs")
 ]
 """Asked again about objects of another namespace."""
 ROLES: dict[str, tuple[str, str | None, str] | None] = {
     "stranger": None,
     "viewer": ("viewer", "eu-train", HOME),
     "operator": ("operator", "eu-train", HOME),
+    "log reader": ("logs", "eu-train", HOME),
     "cluster viewer": ("viewer", "eu-train", ""),
     "admin": ("admin", None, ""),
 }
 SEES: dict[str, frozenset[str]] = {
     "anyone": frozenset(ROLES),
-    "part": frozenset({"viewer", "operator", "cluster viewer", "admin"}),
-    "place": frozenset({"viewer", "operator", "cluster viewer", "admin"}),
+    "part": frozenset({"viewer", "operator", "log reader", "cluster viewer", "admin"}),
+    "place": frozenset({"viewer", "operator", "log reader", "cluster viewer", "admin"}),
     "cluster": frozenset({"cluster viewer", "admin"}),
     "admin": frozenset({"admin"}),
     "nobody": frozenset(),
     "operate": frozenset({"operator", "admin"}),
+    "logs": frozenset({"log reader"}),
 }
 TOKENS = {"reading token": "admin", "acting token": "operator"}
 """Token → whose it is."""
@@ -122,6 +124,11 @@ def make_place(cluster: Cluster, namespace: str) -> Place:
             "<str:batch>": batch,
         },
     )
+
+
+@pytest.fixture(autouse=True)
+def shown_logs(settings: Any) -> None:
+    settings.LOGS = True
 
 
 @pytest.fixture
@@ -209,10 +216,13 @@ def expected(who: str, route: str, method: str, *, foreign: bool = False) -> str
         return "405"
     rule, _, session = rule.partition(" ")
     role = TOKENS.get(who, who)
-    if foreign and rule in ("place", "operate") and role in ("viewer", "operator"):
+    of_home = role in ("viewer", "operator", "log reader")
+    if foreign and rule in ("place", "operate", "logs") and of_home:
         return "404"
     if rule == "operate":
         return _operate(who, role)
+    if rule == "logs":
+        return "404" if role == "stranger" else IN if role in SEES[rule] else "403"
     if rule == "manage":
         return IN if who == "admin" else "403"
     if rule == "another":

@@ -51,6 +51,7 @@ NO_PAGE = {
     "board-export",
     "gang-bundle",
     "gang-stored",
+    "gang-logs",  # it needs a cluster: test_logs_browser.py
     "actions-export",
     "audit-export",
     "evictions-export",

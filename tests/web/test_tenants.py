@@ -148,7 +148,7 @@ def test_pages_and_lists_contain_no_canary_of_another_tenant(
 WITHOUT_TENANTS = frozenset(
     {
         *("AuditHead", "FeedHead", "NotifyCursor", "Heartbeat", "Switch", "GroupRole"),
-        *("Cluster", "Lease", "Chore", "Outage", "LeverRecord", "ClusterTrial"),
+        *("Cluster", "Lease", "Chore", "Outage", "LeverRecord", "ClusterTrial", "UseSource"),
         *("ClusterCapacity", "NodeCapacity", "TrendPoint"),
         *("AccessToken", "SignInLink", "Attempts", "Grant", "BoardColumns", "RuleMark"),
     }

@@ -13,7 +13,14 @@ from textwrap import wrap
 import yaml
 
 from gangboard.actions.permissions.admission_policy import admission_policies
-from gangboard.actions.permissions.roles import accounts, actor_roles, reader_roles
+from gangboard.actions.permissions.roles import (
+    LOG_ROLE,
+    accounts,
+    actor_roles,
+    log_roles,
+    prometheus_roles,
+    reader_roles,
+)
 from gangboard.domain.hold_manifest import RESOURCE, Manifest, policy_manifests
 from gangboard.domain.shell import command_line, in_context
 from gangboard.kube.service_accounts import READER, kubeconfig_commands
@@ -49,6 +56,8 @@ def manifests(options: PermissionOptions) -> list[Manifest]:
         *accounts(),
         *admission_policies(options),
         *reader_roles(),
+        *(log_roles() if options.logs else ()),
+        *(prometheus_roles(*options.prometheus) if options.prometheus else ()),
         *actor_roles(options),
     ]
 
@@ -138,8 +147,8 @@ def _names(namespaces: tuple[str, ...]) -> str:
 
 
 def chart_files(options: PermissionOptions) -> dict[str, str]:
-    """Return file name → text: objects of the reader, of the actor, the policy of the Hold and its binding."""
-    names = ("reader.yaml", "actor.yaml", "hold.yaml", "binding.yaml")
+    """Return file name → text: objects of the reader, its role for logs, objects of the actor, the policy of the Hold and its binding."""
+    names = ("reader.yaml", "logs.yaml", "actor.yaml", "hold.yaml", "binding.yaml")
     files: dict[str, list[Manifest]] = {name: [] for name in names}
     for manifest in manifests(options):
         if manifest["kind"] != "Namespace":
@@ -150,6 +159,8 @@ def chart_files(options: PermissionOptions) -> dict[str, str]:
 def _file(manifest: Manifest) -> str:
     if manifest["metadata"]["name"] == READER:
         return "reader.yaml"
+    if manifest["metadata"]["name"] == LOG_ROLE:
+        return "logs.yaml"
     known = {
         "MutatingAdmissionPolicy": "hold.yaml",
         "MutatingAdmissionPolicyBinding": "binding.yaml",

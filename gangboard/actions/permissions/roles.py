@@ -26,6 +26,8 @@ from gangboard.policy.lever_permissions import (
 
 _RBAC = "rbac.authorization.k8s.io"
 _READ = ["get", "list", "watch"]
+LOG_ROLE = f"{READER}-logs"
+PROMETHEUS_ROLE = f"{READER}-prometheus"
 _PODS = ("", "pods")
 _DISCOVERY = ["/api", "/api/*", "/apis", "/apis/*", "/openapi/v3", "/version"]
 """In most clusters every account may read these (system:discovery). Some clusters have removed that role."""
@@ -50,7 +52,7 @@ def reader_roles() -> list[Manifest]:
     """Return the role of the reader and its binding. They are cluster-wide, as a poll lists all namespaces.
 
     The role covers only the Hold's own admission policy, because every request selects it by name. It
-    excludes Secrets, config maps and logs.
+    excludes Secrets, config maps and logs; `log_roles` has those.
     """
     rules = _rules(_read(), _READ)
     rules.append(
@@ -72,6 +74,26 @@ def reader_roles() -> list[Manifest]:
     )
     rules.append({"nonResourceURLs": _DISCOVERY, "verbs": ["get"]})
     return [_role(READER, rules), _binding(READER)]
+
+
+def log_roles() -> list[Manifest]:
+    """Return the role with which the reader may read logs of containers, and its binding."""
+    rule = {"apiGroups": [""], "resources": ["pods/log"], "verbs": ["get"]}
+    return [_role(LOG_ROLE, [rule]), _binding(LOG_ROLE, account=READER)]
+
+
+def prometheus_roles(namespace: str, service: str) -> list[Manifest]:
+    """Return the role with which the reader may ask the Service that measures accelerator use, and its binding."""
+    rule = {
+        "apiGroups": [""],
+        "resources": ["services/proxy"],
+        "resourceNames": [service],
+        "verbs": ["get"],
+    }
+    return [
+        _role(PROMETHEUS_ROLE, [rule], namespace),
+        _binding(PROMETHEUS_ROLE, namespace, account=READER),
+    ]
 
 
 def actor_roles(options: PermissionOptions) -> list[Manifest]:
@@ -125,7 +147,7 @@ def _role(name: str, rules: list[Manifest], namespace: str = "") -> Manifest:
     }
 
 
-def _binding(name: str, namespace: str = "") -> Manifest:
+def _binding(name: str, namespace: str = "", *, account: str = "") -> Manifest:
     return {
         "apiVersion": f"{_RBAC}/v1",
         "kind": "RoleBinding" if namespace else "ClusterRoleBinding",
@@ -135,7 +157,7 @@ def _binding(name: str, namespace: str = "") -> Manifest:
             "kind": "Role" if namespace else "ClusterRole",
             "name": name,
         },
-        "subjects": [{"kind": "ServiceAccount", "name": name, "namespace": NAMESPACE}],
+        "subjects": [{"kind": "ServiceAccount", "name": account or name, "namespace": NAMESPACE}],
     }
 
 

@@ -46,6 +46,7 @@ _LABELS = {
     "cluster-removed": "Cluster removed",
     "switch": "Setting changed",
     "export": "File exported",
+    "logs-read": "Log read",
     "channel-made": "Channel added",
     "channel-changed": "Channel changed",
     "channel-removed": "Channel removed",

@@ -15,6 +15,7 @@ from gangboard.pages.board.address import read_board_address, read_columns, writ
 from gangboard.pages.board.rows import (
     LONGEST_LABEL_KEY,
     OPTIONAL,
+    USE_COLUMN,
     chosen_columns,
     label_column,
     label_key_of,
@@ -99,6 +100,8 @@ def read_shown_columns(viewer: Viewer, query: QueryDict) -> tuple[str, ...]:
 def _column_choices(keys: Collection[str]) -> Iterable[ColumnChoice]:
     """Yield the optional columns, then those of labels: of the installation, and the chosen ones."""
     for column in OPTIONAL:
+        if column.key == USE_COLUMN and not settings.PROMETHEUS_SOURCES:
+            continue
         yield ColumnChoice(column.key, column.label, column.key in keys)
     offered = (label_column(key).key for key in settings.LABEL_COLUMNS)
     for name in dict.fromkeys((*offered, *filter(label_key_of, keys))):

@@ -10,6 +10,8 @@ from gangboard.readmodels.formatting import printable
 from gangboard.readmodels.gangs import GangRow
 from gangboard.readmodels.state_labels import Face
 
+USE_COLUMN = "use"
+"""Key of the column that needs a Prometheus."""
 COLUMNS = (
     Column("status", "Status", "status", sort="health"),
     Column("gang", "Gang", template="board/cells/gang.html", sort="name", is_row_header=True),
@@ -19,6 +21,7 @@ COLUMNS = (
     Column("priority", "Priority", "priority", sort="priority", choice=1, shown_at_first=False),
     Column("members", "Ready", template="board/cells/ready.html"),
     Column("accelerators", "Accelerators", "accelerators", sort="-accelerators", choice=2),
+    Column(USE_COLUMN, "Accelerator use", "use_text", choice=6, shown_at_first=False),
     Column("restarts", "Restarts", "restarts", "restarts_text", choice=4, shown_at_first=False),
     Column("created", "Created", "created_at", sort="-created_at", choice=5, shown_at_first=False),
     Column("since", "For", template="frame/standing.html", dash_if="gone_at", sort="since"),

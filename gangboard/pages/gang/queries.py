@@ -22,6 +22,7 @@ from gangboard.pages.gang.findings import (
 )
 from gangboard.pages.gang.groups import group_matrix, order_as_tree
 from gangboard.pages.gang.history import read_gang_history
+from gangboard.pages.gang.logs import may_open_logs
 from gangboard.pages.gang.next_steps import named_objects
 from gangboard.pages.gang.queue_waits import QueueWait, queue_of_gang, read_waits
 from gangboard.pages.gang.rows import (
@@ -189,6 +190,7 @@ def _build_detail(source: _Source) -> GangDetail:
         maker=_maker(action_data.maker, action_data) if action_data.maker is not None else None,
         fit=_fit(source),
         gang_history=gang_history,
+        shows_logs=may_open_logs(viewer, gang.cluster_id, gang.namespace),
         named=named_objects(
             detail.findings,
             gang,
@@ -278,7 +280,7 @@ def _group(group: GroupOfGangRow, detail: Detail, redaction: _Redaction) -> Grou
 def _as_deleted(detail: GangDetail) -> GangDetail:
     """Return the last state of a deleted gang, without steps, advice and commands."""
     findings = tuple(replace(finding, advice=()) for finding in detail.findings)
-    return replace(detail, findings=findings, steps=(), commands=())
+    return replace(detail, findings=findings, steps=(), commands=(), shows_logs=False)
 
 
 def _as_last_known(detail: GangDetail) -> GangDetail:

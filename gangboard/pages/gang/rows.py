@@ -299,6 +299,8 @@ class GangDetail:
     """Why its cluster cannot be read, or empty."""
     history: tuple[ActionRow, ...] = ()
     """The last actions on the owner and its Jobs, the newest first."""
+    shows_logs: bool = False
+    """Whether the page links logs, because the viewer may read them."""
     gang_history: GangHistory = field(default_factory=GangHistory)
     """Its earlier verdicts and its wait."""
     named: NamedObjects = field(default_factory=NamedObjects)

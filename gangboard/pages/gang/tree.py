@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
+from urllib.parse import urlencode
+
+from django.urls import reverse
 
 from gangboard.domain.action import Verb
 from gangboard.domain.text import for_each
@@ -33,6 +36,8 @@ class PodLine:
     command_label: str
     """Empty without a command."""
     command: str
+    log_href: str = ""
+    """Address of its log. Empty if it has none, or if the viewer may not read it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,9 +203,20 @@ def pod_lines(detail: GangDetail, line: TreeLine) -> tuple[PodLine, ...]:
         None if line.is_past else member_command(detail.row.namespace, pod, place) for pod in rows
     )
     return tuple(
-        PodLine(pod, command.meaning if command else "", command.text if command else "")
+        PodLine(
+            pod,
+            command.meaning if command else "",
+            command.text if command else "",
+            _log_href(detail, pod) if not line.is_past else "",
+        )
         for pod, command in zip(rows, commands, strict=True)
     )
+
+
+def _log_href(detail: GangDetail, pod: MemberRow) -> str:
+    if not (detail.shows_logs and pod.node):
+        return ""
+    return f"{reverse('gang-logs', args=[detail.row.id])}?{urlencode({'pod': pod.name})}"
 
 
 def tree_lines(

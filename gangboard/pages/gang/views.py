@@ -72,8 +72,9 @@ class GangPage(LivePage[GangDetail]):
         return _fragments(data, frame.now, self.opened)
 
     def context(self, frame: Frame, data: GangDetail) -> dict[str, object]:  # noqa: ARG002  # LivePage's
-        """Return its row, and whether it may still start to run."""
-        return {"row": data.row, "may_run": data.row.health not in _RUNS_OR_RAN}
+        """Return its row, whether it may still start to run, and whether the page links logs."""
+        may_run = data.row.health not in _RUNS_OR_RAN
+        return {"row": data.row, "may_run": may_run, "shows_logs": data.shows_logs}
 
     def show_missing(self) -> HttpResponse:
         """Return the page of the deleted gang."""

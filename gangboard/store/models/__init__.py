@@ -35,6 +35,7 @@ from gangboard.store.models.people import (
     SubmitterNames,
 )
 from gangboard.store.models.usage import Eviction, UsageDay, UsageMeter
+from gangboard.store.models.use import GangUse, UseSource
 
 __all__ = [
     "AccessToken",
@@ -57,6 +58,7 @@ __all__ = [
     "FeedHead",
     "Gang",
     "GangSearch",
+    "GangUse",
     "Grant",
     "GroupRole",
     "Heartbeat",
@@ -78,6 +80,7 @@ __all__ = [
     "TrendPoint",
     "UsageDay",
     "UsageMeter",
+    "UseSource",
     "VerdictSpan",
     "WatchedObject",
 ]

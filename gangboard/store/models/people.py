@@ -20,7 +20,7 @@ class Grant(models.Model):
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="grants"
     )
     role = models.CharField(max_length=16)
-    """`viewer`, `operator` or `admin`."""
+    """`viewer`, `operator`, `admin` or `logs`."""
     cluster = models.ForeignKey(Cluster, null=True, on_delete=models.CASCADE)
     namespace = models.CharField(max_length=253, default="")
     """A name, a pattern such as `team-*`, or empty for every namespace."""

@@ -10,6 +10,7 @@ from django.core.management.base import CommandError, CommandParser
 from gangboard.actions.permissions.manifests import chart_files, hold_text, yaml_text
 from gangboard.ops.printing import PrintingCommand
 from gangboard.policy.lever_permissions import PermissionOptions
+from gangboard.prometheus_sources import EVERY_CLUSTER, source_of
 from gangboard.store import clusters, levers
 
 
@@ -56,7 +57,10 @@ class Command(PrintingCommand):
                 self.stdout.write(hold_text(permissions), ending="")
                 return
             if options["chart"] is not None:
-                _write_files(options["chart"], replace(permissions, binds_hold=True))
+                _write_files(
+                    options["chart"],
+                    replace(permissions, binds_hold=True, logs=True, prometheus=None),
+                )
                 return
         except clusters.ClusterError as error:
             raise CommandError(str(error)) from error
@@ -75,7 +79,11 @@ def _write_files(folder: Path, permissions: PermissionOptions) -> None:
 def _read_permissions(name: str | None, namespaces: tuple[str, ...]) -> PermissionOptions:
     """Return the permissions for a cluster. A cluster without discovery is treated like any other."""
     if name is None:
-        return PermissionOptions(
+        wanted = PermissionOptions(
             namespaces=namespaces, topology_keys=settings.TOPOLOGY_LABELS, binds_hold=False
         )
-    return levers.read_wanted(clusters.find_cluster(name=name), namespaces)
+    else:
+        wanted = levers.read_wanted(clusters.find_cluster(name=name), namespaces)
+    source = source_of(name or EVERY_CLUSTER, settings.PROMETHEUS_SOURCES)
+    service = (source.namespace, source.service) if source and source.service else None
+    return replace(wanted, logs=settings.LOGS, prometheus=service)
