@@ -30,7 +30,7 @@ def _index_labels(apps: Any, _: Any) -> None:
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("store", "0015_usage"),
+        ("store", "0013_usage"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
     operations = [

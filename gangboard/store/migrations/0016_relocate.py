@@ -4,7 +4,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("store", "0017_checks")]
+    dependencies = [("store", "0015_checks")]
     operations = [
         migrations.AddField("action", "avoid", models.JSONField(null=True)),
     ]

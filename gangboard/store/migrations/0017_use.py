@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("store", "0013_relocate")]
+    dependencies = [("store", "0016_relocate")]
     operations = [
         migrations.CreateModel(
             "UseSource",

@@ -19,7 +19,7 @@ def _text(length: int = 253) -> "models.CharField[str, str]":
 
 
 class Migration(migrations.Migration):
-    dependencies = [("store", "0014_cluster_plan")]
+    dependencies = [("store", "0012_cluster_plan")]
     operations = [
         migrations.AddField("cluster", "usage_since", models.DateTimeField(null=True)),
         migrations.CreateModel(

@@ -8,7 +8,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('store', '0016_search'),
+        ('store', '0014_search'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
