@@ -28,7 +28,7 @@ from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.findings import unit_finding
 from gangboard.facts.state_since import not_formed_since
 from gangboard.facts.unit import Unit
-from gangboard.plugins.child_manifests import name_of, pod_from, section, size, stateful_pods, text
+from gangboard.plugins.child_manifests import name_of, pod_from, section, size, text
 from gangboard.plugins.manifest_faults import (
     negative_fault,
     pod_template_faults,
@@ -168,12 +168,15 @@ class StatefulSet(Replicas):
         ordered = text(spec, _POLICY) in ("", _ORDERED)
         if ordered and not context.dependencies_met:
             replicas = min(1, replicas)
-        yield from stateful_pods(
-            name_of(manifest),
-            section(spec, "template"),
-            replicas,
-            start=size(spec, "ordinals", "start", default=0),
-        )
+        start = size(spec, "ordinals", "start", default=0)
+        for index in range(start, start + replicas):
+            # The names and labels are stable (stateful_set_utils.go).
+            name = f"{name_of(manifest)}-{index}"
+            labels = {
+                "statefulset.kubernetes.io/pod-name": name,
+                "apps.kubernetes.io/pod-index": str(index),
+            }
+            yield pod_from(section(spec, "template"), name, labels=labels)
 
 
 class Deployment(Replicas):

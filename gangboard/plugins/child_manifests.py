@@ -204,22 +204,6 @@ def template_requests(template: Manifest) -> Iterator[tuple[str, Decimal]]:
     yield from pod_requests(spec)[0].items()
 
 
-def stateful_pods(
-    set_name: str, template: Manifest, replicas: int, *, start: int = 0
-) -> Iterator[dict[str, Any]]:
-    """Yield the pods of a StatefulSet, which have stable names (stateful_set_utils.go)."""
-    for index in range(start, start + replicas):
-        name = f"{set_name}-{index}"
-        yield pod_from(
-            template,
-            name,
-            labels={
-                "statefulset.kubernetes.io/pod-name": name,
-                "apps.kubernetes.io/pod-index": str(index),
-            },
-        )
-
-
 # Groups of Kubernetes
 
 _PODGROUPS = "podgroups.scheduling.k8s.io"
