@@ -243,8 +243,9 @@ def context() -> Gang:
 def test_a_trainjob_suspends_itself_and_holds_a_single_job() -> None:
     suspend, _ = offers(context(), READY, "t1", NOW)
     assert (suspend.allowed, suspend.lever) == (True, "suspend")
-    held, _ = offers(context(), READY, "j1", NOW)
+    held, _, relocated = offers(context(), READY, "j1", NOW)
     assert (held.allowed, held.lever) == (True, "hold")
+    assert (relocated.allowed, relocated.lever) == (True, "hold-exclusion")
 
 
 def test_its_jobset_is_not_suspended_for_the_trainer_undoes_that() -> None:

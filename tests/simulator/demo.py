@@ -13,7 +13,7 @@ from gangboard.actions import service
 from gangboard.actions.actor_client import KubeActorClient
 from gangboard.actions.engine import Engine
 from gangboard.actions.verify import watching
-from gangboard.domain.action import ActionRequest, ActionTarget, Plan
+from gangboard.domain.action import ActionRequest, ActionTarget, Plan, Verb
 from gangboard.policy.plan import all_offers
 from gangboard.store.access import Viewer, viewer_of
 from gangboard.store.gang_objects import read_gang
@@ -69,7 +69,8 @@ class Demo(PolledPlane):
             context = read_gang(self.cluster.pk, gang)
             for plans in all_offers(context, levers, self.times.now()).values() if context else ():
                 for plan in plans:
-                    if plan.allowed:
+                    # A relocation needs a place, and nodes that this poll does not store.
+                    if plan.allowed and plan.verb is not Verb.RELOCATE:
                         yield shape_of(plan), plan
 
     def request_of(self, plan: Plan) -> ActionRequest:
