@@ -146,6 +146,7 @@ class _Check:
         together = [self._prepare(document) for document in bare]
         for candidate in together:
             self._add(candidate)
+        self._share_faults(together)
         judged: set[str] = set()
         by_document = {id(candidate.document): candidate for candidate in together}
         for document in gangs:
@@ -162,6 +163,21 @@ class _Check:
             "" if results else "No object of the text is of a kind that makes a gang.",
             tuple(dict.fromkeys(self._notes)),
         )
+
+    def _share_faults(self, together: Sequence[_Candidate]) -> None:
+        """Give the first object of each gang of bare objects the faults of the other ones."""
+        first: dict[str, _Candidate] = {}
+        for candidate in together:
+            root = candidate.made and self._loaded.cache.ownership_graph.root_of(candidate.made.uid)
+            if root is None or not candidate.made:
+                continue
+            leading = first.setdefault(root, candidate)
+            if leading is not candidate:
+                title = candidate.document.title
+                leading.faults += tuple(
+                    ManifestFault(f"{title} {fault.field}", fault.sentence)
+                    for fault in candidate.faults
+                )
 
     # Documents
 
@@ -215,8 +231,7 @@ class _Check:
         kind = registry.owner_kind(document.group, document.kind)
         try:
             made = self._expander.expand(document.manifest)
-            if kind is not None:
-                candidate.faults = tuple(kind.faults(made.manifest, self._context))
+            candidate.faults = tuple(registry.faults_of(made.manifest, self._context))
             candidate.not_served = self._not_served(made)
             self._replace_existing(made, candidate)
             if kind is not None and kind.makes_gangs and made.children:
