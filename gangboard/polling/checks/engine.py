@@ -168,8 +168,8 @@ class _Check:
         """Give the first object of each gang of bare objects the faults of the other ones."""
         first: dict[str, _Candidate] = {}
         for candidate in together:
-            root = candidate.made and self._loaded.cache.ownership_graph.root_of(candidate.made.uid)
-            if root is None or not candidate.made:
+            root = self._root_of(candidate.made) if candidate.made is not None else None
+            if root is None:
                 continue
             leading = first.setdefault(root, candidate)
             if leading is not candidate:
@@ -310,7 +310,7 @@ class _Check:
         if made is None:
             yield self._unjudged(candidate, CheckVerdict.UNKNOWN, NOT_OBSERVED, candidate.error)
             return
-        root = self._loaded.cache.ownership_graph.root_of(made.uid)
+        root = self._root_of(made)
         if root is not None and root in judged:
             return
         if candidate.not_served:
@@ -418,6 +418,9 @@ class _Check:
         return replace(gang, faults=candidate.faults, notes=tuple(candidate.notes))
 
     # Gangs
+
+    def _root_of(self, made: NewObject) -> str | None:
+        return self._loaded.cache.ownership_graph.root_of(made.uid)
 
     def _read(self, root: str) -> Gang:
         gangs = [gang for gang, _ in self._reader.read([root], {}, self._view(), self._now)]
