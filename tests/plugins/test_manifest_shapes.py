@@ -17,6 +17,8 @@ from gangboard.plugins.manifest_shapes import shape_of
 from tests.decode.reading import Json, captures, model
 from tests.owners.created_manifests import CREATED
 from tests.owners.expansion import context, expand
+from tests.owners.refused_manifests import CASES as REFUSED
+from tests.owners.refused_manifests import Case
 
 SECRETS = ("s3cr3t", "rm -rf", "python:3", "bGV0", "p4ss", "https://hook")
 TEXT = """
@@ -174,3 +176,10 @@ def test_a_shape_makes_the_same_pods_as_its_manifest(text: str) -> None:
     whole = expand(dict(document.manifest), given).pods
     assert whole
     assert expand(dict(shape_of(document).manifest), given).pods == whole
+
+
+@pytest.mark.parametrize("case", REFUSED, ids=lambda case: case.name)
+def test_a_shape_has_the_faults_of_its_manifest(case: Case) -> None:
+    given = context("podgroups.scheduling.k8s.io/v1beta1")
+    shape = shape_of(Document(1, case.manifest)).manifest
+    assert list(registry.faults_of(shape, given)) == list(registry.faults_of(case.manifest, given))

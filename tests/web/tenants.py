@@ -7,12 +7,14 @@ share, which neither of them may read.
 from __future__ import annotations
 
 import re
+import zlib
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from django.contrib.auth.models import User
 from django.utils import timezone
 
+from gangboard.domain.check import CheckedGang, CheckVerdict, ClusterCheck
 from gangboard.domain.cluster_plan import ClusterPlan, PlanGain, PlanStep, PlanStepKind
 from gangboard.domain.event import Event
 from gangboard.domain.health import Health
@@ -29,6 +31,7 @@ from gangboard.store.gangs import pack_detail, unpack_detail
 from gangboard.store.models import (
     Action,
     Channel,
+    CheckRun,
     Cluster,
     Delivery,
     Gang,
@@ -45,7 +48,7 @@ from gangboard.store.models import (
     WatchedObject,
 )
 from gangboard.store.objects import pack
-from gangboard.store.secrets import seal
+from gangboard.store.secrets import seal, seal_bytes
 from gangboard.store.usage import Meter, UsagePlace, save_meters
 from tests.domain_objects import a_jobset, a_node, a_queue, an_alias, an_entry, shared_quota
 from tests.factories import (
@@ -99,6 +102,8 @@ def make_tenants() -> tuple[Tenant, Tenant]:
     first, second = (_tenant(text, cluster, now) for text in (FIRST, SECOND))
     people.grant_role(user=second.user, role="viewer", cluster_name=own.name)
     _name_each_other(first, second)
+    _check_beside(first, second, now)
+    _check_beside(second, first, now)
     _plan(cluster, now)
     number_events()
     return first, second
@@ -238,7 +243,7 @@ def _tenant(text: str, cluster: Cluster, now: datetime) -> Tenant:
         "<str:view_id>": view,
         "<int:role_id>": "1",
         "<str:trial_id>": "0" * 32,
-        "<str:check_id>": "0" * 32,
+        "<str:check_id>": f"{text}-checkid",
         "<str:ending>": "csv",
         "<path:rest>": "nowhere",
         "<str:resource>": "gangs",
@@ -487,6 +492,34 @@ def _personal(text: str, user: User, now: datetime) -> tuple[str, str, str]:
         user=user, issuer="https://id", subject=text, groups=[f"{text}-idgroup"]
     )
     return str(session.pk), token, str(view.pk)
+
+
+def _check_beside(tenant: Tenant, another: Tenant, now: datetime) -> None:
+    """Write the answer to a check of a tenant, in which the gang of the other one is before its own."""
+    stored, other = (
+        Gang.objects.get(pk=each.parameters["<str:gang_id>"]) for each in (tenant, another)
+    )
+    row = {field.attname: getattr(stored, field.attname) for field in Gang._meta.concrete_fields}
+    behind = tuple(
+        ObjectRef(gang.api_group, gang.kind, gang.namespace, gang.name, gang.uid)
+        for gang in (stored, other)
+    )
+    word = CheckVerdict.WOULD_WAIT
+    name = f"{tenant.word}-checkedgang"
+    gang = CheckedGang(
+        1, "batch", "Job", stored.namespace, name, word, stored.code, row=row, behind=behind
+    )
+    answer = ClusterCheck(stored.cluster_id, SHARED, (gang,))
+    CheckRun.objects.create(
+        id=stored.pk,
+        check_id=tenant.parameters["<str:check_id>"],
+        user=tenant.user,
+        cluster_id=stored.cluster_id,
+        state="answered",
+        answer=seal_bytes(zlib.compress(pack(answer))),
+        created_at=now,
+        expires_at=now + timedelta(hours=1),
+    )
 
 
 def _name_each_other(*tenants: Tenant) -> None:

@@ -60,7 +60,7 @@ def pages() -> list[tuple[str, str]]:
 
 
 ABOUT_PEOPLE = re.compile(
-    r"api/v1/(me|people|tokens|sessions|group-roles|notifications|clusters/trials|checks)/"
+    r"api/v1/(me|people|tokens|sessions|group-roles|notifications|clusters/trials)/|api/v1/checks"
 )
 """Lists without rows of watched clusters."""
 

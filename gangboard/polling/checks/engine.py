@@ -146,6 +146,7 @@ class _Check:
         together = [self._prepare(document) for document in bare]
         for candidate in together:
             self._add(candidate)
+        self._share_faults(together)
         judged: set[str] = set()
         by_document = {id(candidate.document): candidate for candidate in together}
         for document in gangs:
@@ -162,6 +163,21 @@ class _Check:
             "" if results else "No object of the text is of a kind that makes a gang.",
             tuple(dict.fromkeys(self._notes)),
         )
+
+    def _share_faults(self, together: Sequence[_Candidate]) -> None:
+        """Give the first object of each gang of bare objects the faults of the other ones."""
+        first: dict[str, _Candidate] = {}
+        for candidate in together:
+            root = self._root_of(candidate.made) if candidate.made is not None else None
+            if root is None:
+                continue
+            leading = first.setdefault(root, candidate)
+            if leading is not candidate:
+                title = candidate.document.title
+                leading.faults += tuple(
+                    ManifestFault(f"{title} {fault.field}", fault.sentence)
+                    for fault in candidate.faults
+                )
 
     # Documents
 
@@ -215,8 +231,7 @@ class _Check:
         kind = registry.owner_kind(document.group, document.kind)
         try:
             made = self._expander.expand(document.manifest)
-            if kind is not None:
-                candidate.faults = tuple(kind.faults(made.manifest, self._context))
+            candidate.faults = tuple(registry.faults_of(made.manifest, self._context))
             candidate.not_served = self._not_served(made)
             self._replace_existing(made, candidate)
             if kind is not None and kind.makes_gangs and made.children:
@@ -295,7 +310,7 @@ class _Check:
         if made is None:
             yield self._unjudged(candidate, CheckVerdict.UNKNOWN, NOT_OBSERVED, candidate.error)
             return
-        root = self._loaded.cache.ownership_graph.root_of(made.uid)
+        root = self._root_of(made)
         if root is not None and root in judged:
             return
         if candidate.not_served:
@@ -403,6 +418,9 @@ class _Check:
         return replace(gang, faults=candidate.faults, notes=tuple(candidate.notes))
 
     # Gangs
+
+    def _root_of(self, made: NewObject) -> str | None:
+        return self._loaded.cache.ownership_graph.root_of(made.uid)
 
     def _read(self, root: str) -> Gang:
         gangs = [gang for gang, _ in self._reader.read([root], {}, self._view(), self._now)]

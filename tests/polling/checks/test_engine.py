@@ -57,7 +57,7 @@ spec:
   - name: workers
     replicas: 2
     dependsOn: [{name: driver, status: Ready}]
-    template: {spec: {parallelism: 2, completions: 2, template: {spec: {restartPolicy: Never, containers: [{name: c, resources: {requests: {nvidia.com/gpu: 4}}}]}}}}
+    template: {spec: {parallelism: 2, completions: 2, template: {spec: {restartPolicy: Never, containers: [{name: c, resources: {limits: {nvidia.com/gpu: 4}}}]}}}}
 """
 GROUP = """
 apiVersion: scheduling.k8s.io/v1beta1
@@ -69,7 +69,7 @@ MEMBER = """
 apiVersion: v1
 kind: Pod
 metadata: {name: ring-%d, namespace: team-a}
-spec: {schedulingGroup: {podGroupName: ring}, containers: [{name: c, resources: {requests: {nvidia.com/gpu: 4}}}]}
+spec: {schedulingGroup: {podGroupName: ring}, containers: [{name: c, resources: {limits: {nvidia.com/gpu: 4}}}]}
 """
 
 
@@ -166,6 +166,15 @@ def test_bare_pods_with_a_group_are_one_gang(
 ) -> None:
     gang = check_one(make_fleet(gpu_node("n0"), gpu_node("n1")), ring(members))
     assert (gang.kind, gang.verdict, gang.code) == ("PodGroup", verdict, code), gang.message
+
+
+def test_the_faults_of_all_members_are_told() -> None:
+    text = ring(3).replace("gpu: 4}", "gpu: 4}, requests: {nvidia.com/gpu: 3}", 1)
+    gang = check_one(make_fleet(gpu_node("n0"), gpu_node("n1")), text)
+    assert (gang.verdict, gang.code) == (BLOCKED, "manifest-refused")
+    assert [fault.field for fault in gang.faults] == [
+        "Pod ring-0 spec.containers[0].resources.requests[nvidia.com/gpu]"
+    ]
 
 
 def test_a_group_gets_nodes_as_a_whole_or_not_at_all() -> None:
