@@ -9,6 +9,7 @@ from typing import ClassVar
 
 from django.conf import settings
 
+from gangboard.domain.text import count
 from gangboard.prometheus_sources import source_of
 from gangboard.readmodels.declarations import shown
 from gangboard.readmodels.formatting import printable
@@ -127,3 +128,23 @@ def _why(state: UseSource | None, now: datetime) -> str:
     if state.read_at is not None and now - state.read_at > stale_after():
         return NOT_RECENT
     return NO_VALUE
+
+
+def source_states(names: Mapping[int, str], now: datetime) -> dict[int, str]:
+    """Return a sentence about the Prometheus of each cluster that has one, by cluster id.
+
+    `names` are the clusters whose viewer sees them as a whole. This takes 1 query, and none without sources.
+    """
+    sources = settings.PROMETHEUS_SOURCES
+    ids = [id_ for id_, name in names.items() if source_of(name, sources) is not None]
+    if not ids:
+        return {}
+    states = UseSource.objects.in_bulk(ids)
+    return {id_: _source_sentence(states.get(id_), now) for id_ in ids}
+
+
+def _source_sentence(state: UseSource | None, now: datetime) -> str:
+    why = _why(state, now)
+    if why != NO_VALUE or state is None:
+        return why
+    return f"Its Prometheus has values of {count(state.pods, 'pod')}."

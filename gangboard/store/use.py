@@ -137,7 +137,7 @@ def save_uses(
     rows = [_row(cluster_id, gang_id, use) for gang_id, use in sorted(uses.items())]
     with transaction.atomic():
         source = UseSource.objects.filter(cluster_id=cluster_id)
-        was_failing = source.exclude(sentence="").exists()
+        is_news = source.exclude(sentence="", read_at__isnull=False).exists()
         source.update(read_at=at, pods=pods, sentence="")
         # A gang may have been removed since it was read.
         existing = set(Gang.objects.filter(pk__in=list(uses)).values_list("pk", flat=True))
@@ -148,7 +148,7 @@ def save_uses(
             update_fields=_COLUMNS,
         )
         _end_stale(cluster_id, read_before=at - stale_after())
-        if was_failing or any(_shown(uses[id_]) != _shown(before.get(id_)) for id_ in existing):
+        if is_news or any(_shown(uses[id_]) != _shown(before.get(id_)) for id_ in existing):
             next_data_version(cluster_id)
     delete_in_batches(GangUse.objects.filter(cluster_id=cluster_id, read_at__lt=at - _OLD))
 

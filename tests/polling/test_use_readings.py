@@ -216,6 +216,28 @@ def test_pods_without_a_value_are_unknown_and_never_idle(
     assert (use["percent"], use["pods"], use["idle_since"]) == (0, 3, None)
 
 
+def test_the_clusters_page_says_whether_the_source_can_be_read(
+    site: Site, prometheus: FakePrometheus
+) -> None:
+    client = Client()
+    client.force_login(site.user)
+
+    def state() -> str:
+        assert "Accelerator use" in client.get("/clusters/").content.decode()
+        cluster: dict[str, Any] = client.get("/api/v1/clusters/east/").json()
+        return str(cluster["accelerator_use"])
+
+    assert state() == NOT_READ
+    prometheus.values = {(NAMESPACE, pod): 5.0 for pod in pods_of("train")}
+    read(site)
+    assert state() == "Its Prometheus has values of 4 pods."
+    prometheus.status = 503
+    read(site)
+    assert "answered 503" in state()
+    Grant.objects.filter(user=site.user).update(namespace=NAMESPACE)
+    assert client.get("/api/v1/clusters/east/").json()["accelerator_use"] is None
+
+
 def test_a_gang_that_is_not_whole_is_not_idle(site: Site, prometheus: FakePrometheus) -> None:
     prometheus.values = {(NAMESPACE, pod): 0.0 for pod in pods_of("broken")}
     read(site)

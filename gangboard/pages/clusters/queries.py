@@ -15,6 +15,7 @@ from gangboard.pages.clusters.rows import ClusterRow, Expiry, ObjectProblem, Res
 from gangboard.readmodels.formatting import duration_text, printable
 from gangboard.readmodels.freshness import Freshness, Level, level_of, problem_sentence, reach_step
 from gangboard.readmodels.liveness import Liveness, read_liveness
+from gangboard.readmodels.measured_use import source_states
 from gangboard.readmodels.outages import OutageRow, read_outages
 from gangboard.readmodels.state_labels import Face
 from gangboard.store.access import Viewer
@@ -77,6 +78,7 @@ class _Related:
     holders: Mapping[int, str]
     gangs: Mapping[int, int]
     outages: Mapping[int, tuple[OutageRow, ...]]
+    use_sources: Mapping[int, str]
 
 
 def _rows(viewer: Viewer, now: datetime, rows: Iterable[Cluster]) -> tuple[ClusterRow, ...]:
@@ -91,6 +93,10 @@ def _rows(viewer: Viewer, now: datetime, rows: Iterable[Cluster]) -> tuple[Clust
         levers=read_all_levers(clusters),
         holders=dict(holders.values_list("cluster_id", "holder")),
         gangs=dict(gangs.values_list("cluster_id").annotate(number=Count("id"))),
+        use_sources=source_states(
+            {cluster.pk: cluster.name for cluster in clusters if viewer.sees_cluster(cluster.pk)},
+            now,
+        ),
         outages=read_outages(viewer=viewer, clusters=freshness.values(), most=SHOWN_OUTAGES),
     )
     return tuple(_row(cluster, viewer, now, related) for cluster in clusters)
@@ -135,6 +141,7 @@ def _row(cluster: Cluster, viewer: Viewer, now: datetime, related: _Related) -> 
         gangs=related.gangs.get(id_) or _no_gangs(freshness, resources),
         answer_ms=cluster.answer_ms if is_measured else None,
         events_a_minute=cluster.events_a_minute if is_measured else None,
+        accelerator_use=related.use_sources.get(id_, ""),
         outages=related.outages[id_],
     )
 

@@ -145,6 +145,11 @@ class ClusterRow:
     events_a_minute: int | None = shown(
         "Events", "Watch events of the last minute. Null as for `answer_ms`."
     )
+    accelerator_use: str = shown(
+        "Accelerator use",
+        "Whether its Prometheus can be read. Null without one, and without a role on the whole cluster.",
+        empty_is_null=True,
+    )
     expiry: Expiry | None
     actor_expiry: Expiry | None
     """The expiry of the actor's credentials."""
