@@ -5,17 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any
 
 from gangboard.decode.manifests import Document
 from gangboard.diagnosis.engine import assess
-from gangboard.domain.advice import AdvisedStep
 from gangboard.domain.api_resource import WatchState
-from gangboard.domain.autoscaling import ProvisioningRequest
 from gangboard.domain.check import (
     NOT_OBSERVED,
     NOT_SERVED,
-    REFUSED,
     UNKNOWN_KIND,
     CheckedGang,
     CheckVerdict,
@@ -23,17 +19,22 @@ from gangboard.domain.check import (
 )
 from gangboard.domain.cluster_reach import silence_sentence
 from gangboard.domain.forecast import CreationContext, Forecast, ManifestFault
-from gangboard.domain.group import Group
-from gangboard.domain.health import Health, Stage
 from gangboard.domain.owner import Blueprint, Owner
-from gangboard.domain.pod import STOCK_SCHEDULER, Pod
-from gangboard.domain.pod_claims import ResourceClaim, VolumeClaim
-from gangboard.domain.quota import Queue, QueueLevel
-from gangboard.domain.text import all_of, count, names, sentence_case
+from gangboard.domain.pod import Pod
+from gangboard.domain.text import names
 from gangboard.domain.verdict import Verdict
 from gangboard.facts.cluster_view import ClusterView
 from gangboard.facts.gang import Gang
 from gangboard.plugins import registry
+from gangboard.polling.checks.conclusions import (
+    Conclusion,
+    awaits_completion,
+    conclude,
+    is_about_check,
+    preemption_notes,
+    refusal,
+)
+from gangboard.polling.checks.documents import in_its_scope, sort_documents
 from gangboard.polling.checks.expansion import (
     UID_PREFIX,
     Expander,
@@ -43,6 +44,7 @@ from gangboard.polling.checks.expansion import (
 from gangboard.polling.checks.loaded_cluster import LoadedCluster, loaded_cluster
 from gangboard.polling.checks.queue_admission import (
     apply_admission,
+    entry_uid,
     forecast_admission,
     gate_pods,
     with_owner,
@@ -56,12 +58,7 @@ from gangboard.store.models import Cluster
 from gangboard.store.observations import SILENT_AFTER
 from gangboard.store.verdict_spans import request_digest
 
-_UNPREDICTED = frozenset({"unschedulable", "scheduler-error"})
-"""Codes of waiting pods for which the arithmetic has no answer: they quote a scheduler that has not run."""
-
 _DEPENDENCY = "dependency-waiting"
-_NOT_UNDERSTOOD = "not understood: "
-"""Begin of `FitRow.why` for requirements that could also add capacity."""
 
 
 def check_cluster(
@@ -138,8 +135,10 @@ class _Check:
 
     def run(self, documents: Sequence[Document]) -> ClusterCheck:
         """Return the forecasts."""
-        gangs, shared = self._sorted(documents)
-        for document in shared:
+        sorted_documents = sort_documents(documents, self._expander)
+        gangs = sorted_documents.gangs
+        self._notes += sorted_documents.notes
+        for document in sorted_documents.shared:
             self._add_shared(document)
         results: list[CheckedGang] = []
         bare = [document for document in gangs if not self._is_owner(document)]
@@ -181,32 +180,6 @@ class _Check:
 
     # Documents
 
-    def _sorted(self, documents: Sequence[Document]) -> tuple[list[Document], list[Document]]:
-        """Return the documents that can be gangs, and those that gangs use: queues, blueprints, claims."""
-        gangs: list[Document] = []
-        shared: list[Document] = []
-        ignored: list[str] = []
-        for document in documents:
-            resource = self._expander.resource_of(document.group, document.kind)
-            if resource is None:
-                ignored.append(document.title)
-            elif _has_controller(document):
-                self._notes.append(
-                    f"{document.title} names a controller, which creates it, so it is not checked"
-                    " by itself."
-                )
-            elif resource.model in (Owner, Pod, Group):
-                gangs.append(document)
-            else:
-                shared.append(document)
-        if ignored:
-            listed = names(ignored)
-            verb = "is" if len(ignored) == 1 else "are"
-            self._notes.append(
-                f"{listed} {verb} of no kind that makes gangs, so the check ignores it."
-            )
-        return gangs, shared
-
     def _is_owner(self, document: Document) -> bool:
         resource = self._expander.resource_of(document.group, document.kind)
         return resource is not None and resource.model is Owner
@@ -217,7 +190,7 @@ class _Check:
         except ExpansionError as error:
             self._notes.append(str(error))
             return
-        model = _in_its_scope(made, document)
+        model = in_its_scope(made, document)
         self._loaded.add(made.resource, model)
         if isinstance(model, Blueprint):
             self._context = replace(self._context, blueprints=(*self._context.blueprints, model))
@@ -228,10 +201,10 @@ class _Check:
     def _prepare(self, document: Document) -> _Candidate:
         """Return the object with everything that is created with it, admitted or held back by its queue."""
         candidate = _Candidate(document)
+        candidate.faults = tuple(registry.faults_of(document.manifest, self._context))
         kind = registry.owner_kind(document.group, document.kind)
         try:
             made = self._expander.expand(document.manifest)
-            candidate.faults = tuple(registry.faults_of(made.manifest, self._context))
             candidate.not_served = self._not_served(made)
             self._replace_existing(made, candidate)
             if kind is not None and kind.makes_gangs and made.children:
@@ -308,7 +281,10 @@ class _Check:
         """Yield the forecast about the gang of an object, unless an earlier object has the same gang."""
         made = candidate.made
         if made is None:
-            yield self._unjudged(candidate, CheckVerdict.UNKNOWN, NOT_OBSERVED, candidate.error)
+            error = Conclusion(CheckVerdict.UNKNOWN, NOT_OBSERVED, candidate.error)
+            yield self._unjudged(
+                candidate, *(refusal(candidate.faults) if candidate.faults else error)
+            )
             return
         root = self._root_of(made)
         if root is not None and root in judged:
@@ -329,16 +305,16 @@ class _Check:
 
     def _forecast(self, candidate: _Candidate, root: str) -> CheckedGang:
         gang, verdict = self._settled(root)
-        if verdict.finding.code == _DEPENDENCY and not _awaits_completion(gang):
+        if verdict.finding.code == _DEPENDENCY and not awaits_completion(gang):
             gang, verdict = self._with_dependents(candidate, gang, verdict)
-        word, code, message = self._conclusion(candidate, gang, verdict)
-        if word is CheckVerdict.WOULD_WAIT and verdict.finding.stage is Stage.PLACEMENT:
-            candidate.notes += _preemption_note(gang)
+        word, code, message = conclude(gang, verdict, candidate.faults, candidate.forecast)
+        if word is CheckVerdict.WOULD_WAIT:
+            candidate.notes += preemption_notes(gang, verdict)
         finding = replace(
             verdict.finding,
             code=code,
             message=message,
-            advice=tuple(step for step in verdict.finding.advice if not _is_about_check(step)),
+            advice=tuple(step for step in verdict.finding.advice if not is_about_check(step)),
         )
         row = gang_row(
             self._loaded.cluster.pk,
@@ -386,30 +362,9 @@ class _Check:
                 apply_admission(whole, candidate.forecast, self._expander)
         except ExpansionError:
             return gang, verdict
-        self._loaded.withdraw([item.uid for item in made.walk()])
+        self._loaded.withdraw([*(item.uid for item in made.walk()), entry_uid(made)])
         self._add(replace(candidate, made=whole, forecast=_moved(candidate.forecast, whole)))
         return self._settled(whole.uid)
-
-    def _conclusion(
-        self, candidate: _Candidate, gang: Gang, verdict: Verdict
-    ) -> tuple[CheckVerdict, str, str]:
-        """Return the forecast with its code and sentence."""
-        finding = verdict.finding
-        if candidate.faults:
-            fault = candidate.faults[0]
-            return CheckVerdict.WOULD_BLOCK, REFUSED, f"{fault.field}: {fault.sentence}"
-        if candidate.forecast is not None and candidate.forecast.unknown:
-            return CheckVerdict.UNKNOWN, NOT_OBSERVED, candidate.forecast.unknown
-        other = _other_schedulers(gang)
-        if other:
-            message = f"Scheduler {names(other)} places pods by rules of its own, which no check computes."
-            return CheckVerdict.UNKNOWN, NOT_OBSERVED, message
-        word = forecast_of(verdict)
-        if finding.code in _UNPREDICTED:
-            return word, NOT_OBSERVED, _uncovered_sentence(verdict)
-        if word is CheckVerdict.WOULD_RUN and finding.health is Health.RUNNING:
-            return word, finding.code, _running_sentence(gang)
-        return word, finding.code, finding.message
 
     def _unjudged(
         self, candidate: _Candidate, word: CheckVerdict, code: str, message: str
@@ -451,96 +406,5 @@ def _unjudged(document: Document, word: CheckVerdict, code: str, message: str) -
     )
 
 
-def forecast_of(verdict: Verdict) -> CheckVerdict:
-    """Return the forecast that corresponds to the verdict on a gang whose pods were placed as far as they fit."""
-    finding, members = verdict.finding, verdict.members
-    if finding.health is Health.UNKNOWN or finding.code in _UNPREDICTED:
-        return CheckVerdict.UNKNOWN
-    if finding.health in (Health.RUNNING, Health.SUCCEEDED):
-        return CheckVerdict.WOULD_RUN
-    if finding.health in (Health.DEGRADED, Health.STARTING):
-        needed = members.desired if members.quorum is None else members.quorum
-        is_placed = 0 < needed <= members.scheduled
-        return CheckVerdict.WOULD_RUN if is_placed else CheckVerdict.WOULD_WAIT
-    return CheckVerdict.WOULD_WAIT if finding.health is Health.WAITING else CheckVerdict.WOULD_BLOCK
-
-
 def _moved(forecast: Forecast | None, made: NewObject) -> Forecast | None:
     return None if forecast is None else with_owner(forecast, made)
-
-
-def _awaits_completion(gang: Gang) -> bool:
-    """Return whether a part of the gang waits for the end of another part."""
-    return any(
-        dependency.status not in ("", "Ready")
-        for role in gang.owner.roles
-        for dependency in role.depends_on
-    )
-
-
-def _running_sentence(gang: Gang) -> str:
-    pods = len(gang.pods)
-    nodes = len({pod.node for pod in gang.pods if pod.node})
-    fits = "fits" if pods == 1 else "fit"
-    return f"{sentence_case(all_of(pods, 'pod'))} {fits} on {count(nodes, 'node')} now."
-
-
-def _preemption_note(gang: Gang) -> list[str]:
-    """Return the note about waiting pods with a priority class, which may preempt other pods."""
-    classes = dict.fromkeys(
-        pod.priority_class for pod in gang.pods if not pod.is_placed and pod.priority_class
-    )
-    if not classes:
-        return []
-    return [
-        f"The check does not foresee preemption. With priority class {names(classes)} it may start"
-        " by preempting other pods."
-    ]
-
-
-def _uncovered_sentence(verdict: Verdict) -> str:
-    """Return why the arithmetic has no answer about the waiting pods."""
-    causes = dict.fromkeys(
-        cause.removeprefix(_NOT_UNDERSTOOD)
-        for row in verdict.fit
-        for cause in (row.why, *row.unsupported)
-        if cause
-    )
-    why = f": {names(causes)}" if causes else ""
-    return f"gangboard cannot tell whether the pods fit{why}."
-
-
-def _other_schedulers(gang: Gang) -> tuple[str, ...]:
-    """Return the schedulers of waiting pods that the arithmetic does not know."""
-    schedulers = (
-        pod.scheduler_name
-        for pod in gang.pods
-        if not pod.is_placed and pod.scheduler_name not in ("", STOCK_SCHEDULER)
-    )
-    return tuple(dict.fromkeys(schedulers))
-
-
-def _in_its_scope(made: NewObject, document: Document) -> Any:
-    """Return an object that gangs use, without a namespace if its kind is cluster-scoped."""
-    model = made.model
-    is_namespaced = isinstance(model, (VolumeClaim, ResourceClaim, ProvisioningRequest)) or (
-        isinstance(model, Queue) and model.level is QueueLevel.ALIAS
-    )
-    if is_namespaced or document.metadata.get("namespace"):
-        return model
-    if isinstance(model, Blueprint) and not made.resource.kind.startswith("Cluster"):
-        return model
-    return replace(model, meta=replace(model.meta, ref=replace(model.meta.ref, namespace="")))
-
-
-def _is_about_check(step: AdvisedStep) -> bool:
-    """Return whether a step is about an object that does not exist."""
-    return any(ref.uid.startswith(UID_PREFIX) for ref in step.objects)
-
-
-def _has_controller(document: Document) -> bool:
-    references = document.metadata.get("ownerReferences")
-    return isinstance(references, list) and any(
-        isinstance(reference, dict) and reference.get("controller") is True
-        for reference in references
-    )

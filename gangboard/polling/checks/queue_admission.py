@@ -181,11 +181,16 @@ def _wire(toleration: Toleration) -> dict[str, str]:
     return {name: value for name, value in fields.items() if value}
 
 
+def entry_uid(made: NewObject) -> str:
+    """Return the uid of the queue entry of a new object."""
+    return f"{made.uid}-entry"
+
+
 def with_owner(forecast: Forecast, made: NewObject) -> Forecast:
     """Return the forecast with an entry that belongs to the new object, whatever uid its system gave it."""
     entry = forecast.entry
     ref = entry.meta.ref
-    uid = f"{made.uid}-entry"
+    uid = entry_uid(made)
     meta = replace(
         entry.meta, ref=replace(ref, namespace=ref.namespace or _namespace(made), uid=uid)
     )

@@ -271,11 +271,16 @@ def test_too_many_pods_are_refused_before_they_are_made() -> None:
 
 
 def test_an_object_that_cannot_be_read_says_why() -> None:
-    gang = check_one(
-        make_fleet(gpu_node("n0")), "apiVersion: batch/v1\nkind: Job\nmetadata: {name: a}\nspec: 3"
-    )
+    gang = check_one(make_fleet(gpu_node("n0")), job(spec="backoffLimit: many"))
     assert gang.verdict is UNKNOWN
     assert "cannot be read" in gang.message
+
+
+def test_a_fault_counts_even_if_the_object_cannot_be_read() -> None:
+    text = job(name="a" * 70, spec="backoffLimit: many")
+    gang = check_one(make_fleet(gpu_node("n0")), text)
+    assert (gang.verdict, gang.code) == (BLOCKED, "manifest-refused")
+    assert gang.message.startswith("metadata.name: ")
 
 
 # Admission
