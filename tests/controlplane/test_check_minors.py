@@ -1,0 +1,30 @@
+"""Forecasts of Jobs and JobSets come true on other versions of Kubernetes, with gangs (1.36) and without (plain)."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.check_manifests import CASES as OF_KINDS
+from tests.controlplane.checks.cases import CASES as FURTHER
+from tests.controlplane.checks.scene import assert_true, compare, prepared
+from tests.controlplane.cluster import ControlPlane
+from tests.controlplane.fixtures import Fleets
+
+pytestmark = [pytest.mark.controlplane, pytest.mark.django_db]
+
+CASES = tuple(
+    case
+    for case in (*OF_KINDS, *FURTHER)
+    if not case.queue and {item["kind"] for item in case.manifest} <= {"Job", "JobSet"}
+)
+MOST_WRONG = 0.1
+
+
+@pytest.mark.parametrize("profile", ["136", "plain"])
+def test_forecasts_of_jobs_come_true(
+    profile: str, request: pytest.FixtureRequest, no_nodes: Fleets
+) -> None:
+    plane: ControlPlane = request.getfixturevalue(f"controlplane_{profile}")
+    client = no_nodes(plane)
+    with prepared(plane, client, CASES) as scene:
+        assert_true(compare(scene, CASES), most_wrong=MOST_WRONG)
