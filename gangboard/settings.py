@@ -400,8 +400,6 @@ AUTH_PASSWORD_VALIDATORS = [
 # Files stay in memory, within the limit of a body, and are never written.
 FILE_UPLOAD_HANDLERS = ["django.core.files.uploadhandler.MemoryFileUploadHandler"]
 FILE_UPLOAD_MAX_MEMORY_SIZE = LARGEST_MANIFESTS
-# The web server has lower limits for other requests (gangboard/asgi.py).
-DATA_UPLOAD_MAX_MEMORY_SIZE = LARGEST_MANIFESTS
 ACCOUNT_ADAPTER = "gangboard.pages.sign_in.single_sign_on.adapters.AccountAdapter"
 SOCIALACCOUNT_ADAPTER = "gangboard.pages.sign_in.single_sign_on.adapters.SocialAdapter"
 LOGIN_URL = "/sign-in/"

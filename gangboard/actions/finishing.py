@@ -261,14 +261,19 @@ def leave_suspended(
     )
     execution.context[KEEPS_HOLD] = True
     execution.context.pop("exit", None)
-    sending = ActionStep.objects.filter(
-        action=execution.action, state=StepState.SENDING.value, kind=StepKind.DELETE_HOLD.value
-    )
     finish(
         execution,
         ActionExit(ActionState.FAILED, f"{sentence} {reason}".strip()),
-        lambda: sending.update(state=StepState.SKIPPED.value),
+        lambda: _skip_removal(execution),
     )
+
+
+def _skip_removal(execution: ActionExecution) -> None:
+    """Mark the step that removes the Hold as skipped."""
+    removal = ActionStep.objects.filter(
+        action=execution.action, state=StepState.SENDING.value, kind=StepKind.DELETE_HOLD.value
+    )
+    removal.update(state=StepState.SKIPPED.value)
 
 
 def _roll_back(execution: ActionExecution) -> str | None:

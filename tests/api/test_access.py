@@ -19,10 +19,20 @@ from tests.api.conftest import API, World, token_of
 GetApi = Callable[..., Any]
 
 LISTS = ["gangs/", "groups/", "clusters/", "actions/", "holds/", "capacity/", "queues/"]
-OTHERS = ["summary/", "reasons/", "schema/", "trends/", "waits/"]
+OTHERS = ["summary/", "reasons/", "schema/", "trends/", "waits/", "usage/", "evictions/"]
 NODE = "nodes/east/n1/"
 TRIED_ELSEWHERE = {
-    *("audit", "events", "group-roles", "me", "notifications", "people", "sessions", "tokens"),
+    *(
+        "audit",
+        "checks",
+        "events",
+        "group-roles",
+        "me",
+        "notifications",
+        "people",
+        "sessions",
+        "tokens",
+    ),
 }
 """Addresses that `tests/pages` and the access matrix try."""
 

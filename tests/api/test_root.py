@@ -14,7 +14,7 @@ GetApi = Callable[..., Any]
 
 def test_the_root_lists_all_resources(get_api: GetApi, world: World) -> None:
     data = get_api("reader", "/api/v1/").json()
-    assert len(data) == 14
+    assert len(data) == 16
     assert {get_api("admin", address).status_code for address in data.values()} == {200}
     assert get_api("anonymous", "/api/v1/").status_code == 401
 
