@@ -50,7 +50,7 @@ from gangboard.placement.plan_classes import GangClass, gang_classes, is_decided
 from gangboard.placement.plan_moves import move_elsewhere, moves, nodes_to_cordon
 from gangboard.placement.plan_room import Room
 
-SECONDS = 1.5
+SECONDS = 2.0
 """Time for one plan. The search stops then, with the steps that it has."""
 MAX_STEPS_OF_KIND = 3
 """Most steps of one kind. The last one may open all nodes that gangs would use."""
