@@ -36,6 +36,8 @@ class PodLogs:
     def read(self, request: Request, pod: Json) -> Iterator[bytes]:
         """Return the requested end of a log in pieces. Raises the 400 of a log that does not exist."""
         container = _container(request, pod)
+        if not pod["spec"].get("nodeName"):
+            return iter(())  # As API servers do, which then ask no kubelet.
         previous = request.query.get("previous", "").lower() in ("1", "true")
         _check_started(pod, container, previous=previous)
         key = (request.namespace, request.name), container["name"], previous

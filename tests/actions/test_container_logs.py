@@ -55,6 +55,11 @@ def write(site: Site, pod: str, lines: Iterable[bytes], *, previous: bool = Fals
     site.simulator.api.logs.write(NAMESPACE, pod, "main", lambda: lines, previous=previous)
 
 
+def without_node(pod: dict[str, Any]) -> dict[str, Any]:
+    del pod["spec"]["nodeName"]
+    return {**pod, "status": {"phase": "Pending"}}
+
+
 def get(client: Client, gang: Gang, **query: Any) -> Any:
     return client.get(f"/api/v1/gangs/{gang.pk}/logs/", query)
 
@@ -196,6 +201,17 @@ def test_the_previous_run(site: Site, gang: Gang, reader: Client, pod: str) -> N
     assert "previous terminated container" in answer.json()["detail"]
     html = page(reader, gang, f"?pod={pod}&previous=1")
     assert "previous terminated container" in html
+
+
+def test_a_pod_without_a_node_has_no_log(site: Site, gang: Gang, reader: Client, pod: str) -> None:
+    site.simulator.writer.change(PODS, (NAMESPACE, pod), without_node, manager="test")
+    site.poll()
+    answer = get(reader, gang, pod=pod)
+    assert (answer.status_code, answer.json()["code"]) == (409, "conflict")
+    sentence = f"Pod {pod} has no node yet, so there is no log."
+    assert answer.json()["detail"] == sentence
+    assert sentence in page(reader, gang, f"?pod={pod}")
+    assert not AuditEntry.objects.filter(event="logs-read").exists()
 
 
 def test_a_forbidden_cluster_names_the_command(

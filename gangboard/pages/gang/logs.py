@@ -35,6 +35,8 @@ PANE_BYTES = 128 * 1024
 """Bytes of a log on a page. 200 lines of a training run have about 20 KiB."""
 ONE_BYTES = 1024 * 1024
 """Bytes of a log in the API."""
+NO_NODE = "Pod {} has no node yet, so there is no log."
+"""API servers answer with an empty text then."""
 LACKS_LATER = "Later lines are missing: gangboard reads 4 MiB at most. Ask for fewer lines."
 
 
@@ -128,7 +130,7 @@ def read_panes(
         _release_database()
 
         def read(pane: LogPane) -> LogPane:
-            return _read_pane(reader, pane)
+            return _read_pane(reader, source, pane)
 
         with ThreadPoolExecutor(MOST_PANES, thread_name_prefix="logs") as threads:
             results = tuple(threads.map(read, panes))
@@ -150,6 +152,8 @@ def read_one(
     with LogReader(viewer, source.cluster, source.gang.namespace) as reader:
         _release_database()
         end = reader.read(pod, container, previous=previous, tail=tail, kept_bytes=ONE_BYTES)
+    if not end.text and not source.members[pod].node:
+        raise LogError(LogProblem.NO_LOG, NO_NODE.format(pod))
     _record(source, [pod], viewer=viewer, now=now)
     return _pane_of(end, LogPane(pod, container, previous))
 
@@ -179,7 +183,7 @@ def _is_over(container: Container) -> bool:
     return container.init and container.exit_code == 0
 
 
-def _read_pane(reader: LogReader, pane: LogPane) -> LogPane:
+def _read_pane(reader: LogReader, source: LogSource, pane: LogPane) -> LogPane:
     try:
         end = reader.read(
             pane.pod, pane.container, previous=pane.previous, tail=TAIL, kept_bytes=PANE_BYTES
@@ -187,6 +191,8 @@ def _read_pane(reader: LogReader, pane: LogPane) -> LogPane:
     except LogError as error:
         is_fault = error.problem != LogProblem.NO_LOG
         return replace(pane, problem=str(error), is_fault=is_fault, command=error.command)
+    if not end.text and not source.members[pane.pod].node:
+        return replace(pane, problem=NO_NODE.format(pane.pod))
     return _pane_of(end, pane)
 
 
