@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -23,10 +24,11 @@ from gangboard.facts.scheduler_text import last_refusal
 from gangboard.facts.unit import Unit
 from gangboard.placement.anti_affinity import max_one_per_domain
 from gangboard.placement.assess import assess
-from gangboard.placement.feasible_nodes import EXAMPLES, feasible_nodes_of
+from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.gang_nodes import nodes_for
 from gangboard.placement.matching import undecidable
 from gangboard.placement.members import placement_request_of, waiting_members
+from gangboard.placement.node_filters import EXAMPLES, Obstacle
 from gangboard.placement.node_snapshot import NodeSnapshot
 from gangboard.placement.topology_domains import domains_of
 from gangboard.placement.topology_spread import closed_nodes, max_spread_pods
@@ -75,11 +77,20 @@ def shape_fit(
     if domain is not None:
         return _restrict_to_domain(result, snapshot, keys, domain)
     spread = pod_set.shape.spread
-    return (
-        _limit_by_spread(result, snapshot, spread)
-        if spread is not None
-        else _limit_by_anti_affinity(result, snapshot)
-    )
+    if spread is not None:
+        return _limit_by_spread(result, snapshot, keys, spread)
+    return _with_blockers(_limit_by_anti_affinity(result, snapshot), snapshot, keys)
+
+
+def _with_blockers(
+    result: ShapeFit,
+    snapshot: NodeSnapshot,
+    keys: tuple[str, ...],
+    between: Sequence[Obstacle] = (),
+) -> ShapeFit:
+    """Return the result with what keeps nodes out. `between` are constraints between nodes."""
+    blockers, more = feasible_nodes_of(snapshot, result.shape).blockers(keys, between)
+    return replace(result, blockers=blockers, more_blockers=more)
 
 
 def _restrict_to_domain(
@@ -97,7 +108,9 @@ def _restrict_to_domain(
     names = tuple(snapshot.names[row] for row in outside[:EXAMPLES])
     outside_limit = ((str(Constraint.TOPOLOGY), len(outside), names),) if outside else ()
     saturated = tuple(sorted((*saturated, *outside_limit), key=lambda limit: (-limit[1], limit[0])))
-    return replace(result, now=now, empty=empty, open_nodes=open_nodes, saturated=saturated)
+    result = replace(result, now=now, empty=empty, open_nodes=open_nodes, saturated=saturated)
+    elsewhere = (domains.codes >= 0) & ~inside
+    return _with_blockers(result, snapshot, keys, [(Constraint.TOPOLOGY, "", elsewhere)])
 
 
 def _limit_by_anti_affinity(result: ShapeFit, snapshot: NodeSnapshot) -> ShapeFit:
@@ -107,14 +120,17 @@ def _limit_by_anti_affinity(result: ShapeFit, snapshot: NodeSnapshot) -> ShapeFi
     return result if now is None or empty is None else replace(result, now=now, empty=empty)
 
 
-def _limit_by_spread(result: ShapeFit, snapshot: NodeSnapshot, spread: Spread) -> ShapeFit:
+def _limit_by_spread(
+    result: ShapeFit, snapshot: NodeSnapshot, keys: tuple[str, ...], spread: Spread
+) -> ShapeFit:
     """Return the result within the limits of a topology spread constraint."""
     shape = result.shape
     with_room = feasible_nodes_of(snapshot, shape).max_pods(When.CURRENT) > 0
-    closed = np.flatnonzero(with_room & closed_nodes(snapshot, shape, spread)).tolist()
+    outside = closed_nodes(snapshot, shape, spread)
+    closed = np.flatnonzero(with_room & outside).tolist()
     names = tuple(snapshot.names[row] for row in closed[:EXAMPLES])
     spread_limit = ((str(Constraint.SPREAD), len(closed), names),) if closed else ()
-    return replace(
+    result = replace(
         result,
         now=max_spread_pods(snapshot, shape, spread, When.CURRENT),
         empty=max_spread_pods(snapshot, shape, spread, When.DRAINED),
@@ -122,6 +138,9 @@ def _limit_by_spread(result: ShapeFit, snapshot: NodeSnapshot, spread: Spread) -
         saturated=tuple(
             sorted((*result.saturated, *spread_limit), key=lambda limit: (-limit[1], limit[0]))
         ),
+    )
+    return _with_blockers(
+        result, snapshot, keys, [(Constraint.SPREAD, spread.topology_key, outside)]
     )
 
 
@@ -163,6 +182,8 @@ def _row(unit: Unit, shape_fit: ShapeFit) -> FitRow:
         tuple(_excluded(label, excluded) for label, excluded in eligibility.excluded.items()),
         shape_fit.shape.unsupported,
         _not_understood(shape_fit.shape),
+        shape_fit.blockers,
+        shape_fit.more_blockers,
     )
 
 
