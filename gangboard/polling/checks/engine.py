@@ -31,7 +31,7 @@ from gangboard.domain.pod_claims import ResourceClaim, VolumeClaim
 from gangboard.domain.quota import Queue, QueueLevel
 from gangboard.domain.text import all_of, count, names, sentence_case
 from gangboard.domain.verdict import Verdict
-from gangboard.facts.cluster_view import ClusterView
+from gangboard.facts.cluster_view import ClusterView, kubernetes_minor
 from gangboard.facts.gang import Gang
 from gangboard.plugins import registry
 from gangboard.polling.checks.expansion import (
@@ -51,7 +51,7 @@ from gangboard.polling.checks.queue_admission import (
 from gangboard.polling.checks.scheduling import place_all
 from gangboard.polling.gang_inputs import GangReader, read_cluster_view
 from gangboard.polling.gang_rows import gang_row
-from gangboard.polling.visibility import kubernetes_minor, why_capacity_unknown
+from gangboard.polling.visibility import why_capacity_unknown
 from gangboard.store.models import Cluster
 from gangboard.store.observations import SILENT_AFTER
 from gangboard.store.verdict_spans import request_digest
