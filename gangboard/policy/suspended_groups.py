@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from gangboard.domain.group import Group, GroupFate
 from gangboard.domain.owner import Owner
-from gangboard.domain.text import count, listed, names, plural
+from gangboard.domain.text import count, is_or_are, listed, names, plural
 from gangboard.facts.gang import Gang
 from gangboard.plugins import registry
 from gangboard.policy.registry_lookups import kind_of
@@ -87,28 +87,26 @@ def _sentences(
     fate: GroupFate | None, groups: Sequence[Group]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the reactions and the warnings about groups with the same fate."""
-    what, claims = _names_of_kinds(groups), tuple(_claims(groups))
-    number = len(groups)
+    number, what = len(groups), _names_of_kinds(groups)
+    claims = names(_claims(groups))
     if fate is None:
-        reactions = (f"It is not known whether its {what} {plural(number, 'stay')}.",)
-        unknown = f"It is not known whether device claims stay taken: {names(claims)}."
-        return reactions, (unknown,) if claims else ()
+        warning = f"It is not known whether device claims stay taken: {claims}."
+        reactions = [f"It is not known whether its {what} {plural(number, 'stay')}."]
+        return tuple(reactions), (warning,) if claims else ()
     source = f" ({fate.design}, not observed)" if fate.design else ""
     if fate.is_kept:
-        taken = f"Device claims stay taken while it is suspended: {names(claims)}{source}."
-        reactions = (f"Its {what} {plural(number, 'stay')}{source}.",)
-        return reactions, (taken,) if claims else ()
-    created = "a new one" if number == 1 else "new ones"
-    name = (
-        (" with the same name" if number == 1 else " with the same names") if fate.same_name else ""
-    )
-    reactions = (
-        f"Its {what} {'is' if number == 1 else 'are'} deleted{source}.",
-        f"A resume creates {created}{name}.",
-    )
+        warning = f"Device claims stay taken while it is suspended: {claims}{source}."
+        reactions = [f"Its {what} {plural(number, 'stay')}{source}."]
+        return tuple(reactions), (warning,) if claims else ()
+    reactions = [f"Its {what} {is_or_are(number)} deleted{source}.", _resume_sentence(fate, number)]
     if claims:
-        reactions += (f"Device claims are released: {names(claims)}.",)
-    return reactions, (_NAME_RACE,) if fate.same_name else ()
+        reactions.append(f"Device claims are released: {claims}.")
+    return tuple(reactions), (_NAME_RACE,) if fate.same_name else ()
+
+
+def _resume_sentence(fate: GroupFate, number: int) -> str:
+    created, name = ("a new one", "name") if number == 1 else ("new ones", "names")
+    return f"A resume creates {created}{f' with the same {name}' if fate.same_name else ''}."
 
 
 _NAME_RACE = (
