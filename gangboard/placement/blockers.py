@@ -13,7 +13,7 @@ from functools import partial
 
 import numpy as np
 
-from gangboard.domain.placement_result import Constraint, Filter
+from gangboard.domain.placement_result import Filter
 from gangboard.domain.verdict import FitBlocker
 from gangboard.placement.node_columns import BoolColumn, IntColumn, total
 from gangboard.placement.node_filters import EXAMPLES, NodeFilters, Obstacle
@@ -28,11 +28,9 @@ _INDEPENDENT_OF_AMOUNTS = frozenset(
     {
         Filter.SELECTOR,
         Filter.POD_AFFINITY,
-        Filter.TOPOLOGY_LABEL,
         Filter.CORDON,
         Filter.NOT_READY,
         Filter.TAINT,
-        Constraint.TOPOLOGY,
     }
 )
 """Causes without which a node takes as many pods as its free amounts allow."""
@@ -59,11 +57,12 @@ def blockers_of(
     snapshot: NodeSnapshot,
     filters: NodeFilters,
     obstacles: Sequence[Obstacle],
-    pods_per_node: IntColumn,
+    pods_per_node: IntColumn | None,
 ) -> Blockers:
     """Return the obstacles and untolerated taint keys of a shape that keep out any node.
 
-    `pods_per_node` is the number of pods that each node takes by its free amounts.
+    `pods_per_node` is the number of pods that each node takes by its free amounts. None: constraints between nodes
+    decide about it.
     """
     codes, keys = filters.untolerated_keys()
     causes_per_node = np.zeros(len(snapshot), dtype=np.int64)
@@ -110,17 +109,20 @@ def _in_groups(codes: IntColumn, groups: Sequence[int], has_one: BoolColumn) -> 
     return mask
 
 
-def _blocker(snapshot: NodeSnapshot, cause: _Cause, pods_per_node: IntColumn) -> FitBlocker:
+def _blocker(snapshot: NodeSnapshot, cause: _Cause, pods_per_node: IntColumn | None) -> FitBlocker:
     label, detail = str(cause.label), cause.detail
     if cause.label in _UNKNOWN_AMOUNTS:
         return FitBlocker(label, detail, cause.nodes)
     mask = cause.alone_mask()
     rows = np.flatnonzero(mask)[:EXAMPLES].tolist()
+    pods = None
+    if pods_per_node is not None and cause.label in _INDEPENDENT_OF_AMOUNTS:
+        pods = total(pods_per_node[mask])
     return FitBlocker(
         label,
         detail,
         cause.nodes,
         cause.alone,
-        total(pods_per_node[mask]) if cause.label in _INDEPENDENT_OF_AMOUNTS else None,
+        pods,
         tuple(snapshot.names[row] for row in rows),
     )

@@ -48,7 +48,7 @@ class FeasibleNodes:
         self._summaries: dict[tuple[str, ...], Summary] = {}
         self._exclusions: dict[tuple[str, ...], dict[Filter, _Exclusion]] = {}
         self._eligibilities: dict[tuple[str, ...], Eligibility] = {}
-        self._blockers: dict[tuple[str, ...], Blockers] = {}
+        self._blockers: dict[tuple[tuple[str, ...], bool], Blockers] = {}
 
     # Eligible nodes
 
@@ -122,19 +122,28 @@ class FeasibleNodes:
         details = sorted(exclusion.details.items(), key=lambda pair: (-pair[1], pair[0]))
         return ExcludedNodes(len(rows), examples, tuple(details))
 
-    def blockers(self, keys: tuple[str, ...], between: Sequence[Obstacle] = ()) -> Blockers:
-        """Return what keeps nodes out. `between` are constraints between nodes, which the filters omit."""
-        if between or keys not in self._blockers:
-            blockers = blockers_of(
-                self._snapshot,
-                self._node_filters,
-                (*self._node_filters.obstacles(keys), *between),
-                self._by_shape(When.CURRENT),
-            )
-            if between:
-                return blockers
-            self._blockers[keys] = blockers
-        return self._blockers[keys]
+    def blockers(
+        self, keys: tuple[str, ...], between: Sequence[Obstacle] = (), *, counts_pods: bool = True
+    ) -> Blockers:
+        """Return what keeps nodes out.
+
+        `between` are constraints between nodes, which the filters omit. Without `counts_pods`, other constraints decide
+        how many pods the nodes take.
+        """
+        cache_key = (keys, counts_pods)
+        if not between and cache_key in self._blockers:
+            return self._blockers[cache_key]
+        blockers = blockers_of(
+            self._snapshot,
+            self._node_filters,
+            (*self._node_filters.obstacles(keys), *between),
+            self._by_shape(When.CURRENT)
+            if counts_pods and not one_per_domain_keys(self._shape)
+            else None,
+        )
+        if not between:
+            self._blockers[cache_key] = blockers
+        return blockers
 
     # Numbers of pods
 

@@ -77,9 +77,12 @@ def shape_fit(
     if domain is not None:
         return _restrict_to_domain(result, snapshot, keys, domain)
     spread = pod_set.shape.spread
-    if spread is not None:
-        return _limit_by_spread(result, snapshot, keys, spread)
-    return _with_blockers(_limit_by_anti_affinity(result, snapshot), snapshot, keys)
+    limited = (
+        _limit_by_spread(result, snapshot, spread)
+        if spread is not None
+        else _limit_by_anti_affinity(result, snapshot)
+    )
+    return _with_blockers(limited, snapshot, keys)
 
 
 def _with_blockers(
@@ -88,8 +91,15 @@ def _with_blockers(
     keys: tuple[str, ...],
     between: Sequence[Obstacle] = (),
 ) -> ShapeFit:
-    """Return the result with what keeps nodes out. `between` are constraints between nodes."""
-    blockers, more = feasible_nodes_of(snapshot, result.shape).blockers(keys, between)
+    """Return the result with what keeps nodes out. `between` are constraints between nodes beside topology spread."""
+    shape = result.shape
+    spreads = [
+        (Constraint.SPREAD, spread.topology_key, closed_nodes(snapshot, shape, spread))
+        for spread in shape.spreads
+    ]
+    blockers, more = feasible_nodes_of(snapshot, shape).blockers(
+        keys, (*between, *spreads), counts_pods=not (keys or spreads)
+    )
     return replace(result, blockers=blockers, more_blockers=more)
 
 
@@ -120,17 +130,14 @@ def _limit_by_anti_affinity(result: ShapeFit, snapshot: NodeSnapshot) -> ShapeFi
     return result if now is None or empty is None else replace(result, now=now, empty=empty)
 
 
-def _limit_by_spread(
-    result: ShapeFit, snapshot: NodeSnapshot, keys: tuple[str, ...], spread: Spread
-) -> ShapeFit:
+def _limit_by_spread(result: ShapeFit, snapshot: NodeSnapshot, spread: Spread) -> ShapeFit:
     """Return the result within the limits of a topology spread constraint."""
     shape = result.shape
     with_room = feasible_nodes_of(snapshot, shape).max_pods(When.CURRENT) > 0
-    outside = closed_nodes(snapshot, shape, spread)
-    closed = np.flatnonzero(with_room & outside).tolist()
+    closed = np.flatnonzero(with_room & closed_nodes(snapshot, shape, spread)).tolist()
     names = tuple(snapshot.names[row] for row in closed[:EXAMPLES])
     spread_limit = ((str(Constraint.SPREAD), len(closed), names),) if closed else ()
-    result = replace(
+    return replace(
         result,
         now=max_spread_pods(snapshot, shape, spread, When.CURRENT),
         empty=max_spread_pods(snapshot, shape, spread, When.DRAINED),
@@ -138,9 +145,6 @@ def _limit_by_spread(
         saturated=tuple(
             sorted((*result.saturated, *spread_limit), key=lambda limit: (-limit[1], limit[0]))
         ),
-    )
-    return _with_blockers(
-        result, snapshot, keys, [(Constraint.SPREAD, spread.topology_key, outside)]
     )
 
 

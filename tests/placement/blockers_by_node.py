@@ -15,19 +15,18 @@ from gangboard.domain.placement_result import Constraint, Filter, When
 from gangboard.domain.pod_constraints import CORDON, Toleration
 from gangboard.domain.verdict import FitBlocker
 from gangboard.placement.amounts import free_amount, requested_amounts
-from gangboard.placement.matching import has_host_anti_affinity, ports_clash, untolerated
+from gangboard.placement.matching import (
+    has_host_anti_affinity,
+    one_per_domain_keys,
+    ports_clash,
+    untolerated,
+)
 from tests.placement.single_node import filters, is_eligible, pods_that_fit
 
 Cause = tuple[str, str]
 MOST, NAMED = 12, 3
 TAINTS = (Filter.TAINT, Filter.NOT_READY)
-COUNTS_PODS = (
-    Filter.SELECTOR,
-    Filter.POD_AFFINITY,
-    Filter.TOPOLOGY_LABEL,
-    Filter.CORDON,
-    *TAINTS,
-)
+COUNTS_PODS = (Filter.SELECTOR, Filter.POD_AFFINITY, Filter.CORDON, *TAINTS)
 
 
 def blockers(
@@ -70,12 +69,14 @@ def _row(cause: Cause, closed: list[NodeInfo], shape: Shape, keys: Sequence[str]
     opened = {
         node.name: number for node in closed if (number := _without(cause, node, shape, keys))
     }
+    # Constraints between nodes limit the pods further.
+    is_alone = not (keys or shape.spreads or one_per_domain_keys(shape))
     return FitBlocker(
         label,
         detail,
         len(closed),
         len(opened),
-        sum(opened.values()) if label in COUNTS_PODS else None,
+        sum(opened.values()) if is_alone and label in COUNTS_PODS else None,
         tuple(opened)[:NAMED],
     )
 

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
 from random import Random
 
 from hypothesis import event, given
 
 from gangboard.domain.capacity import NodeInfo, PodSet, Requested, Shape
-from gangboard.domain.pod_constraints import Spread, Taint, Toleration
+from gangboard.domain.pod_constraints import HOSTNAME, Spread, Taint, Toleration
 from gangboard.domain.verdict import FitBlocker
 from gangboard.placement.blockers import MAX_BLOCKERS
 from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.node_snapshot import NodeSnapshot
 from gangboard.placement.unit_placement import shape_fit
 from tests.placement.blockers_by_node import blockers
-from tests.placement.making import GPU, S, node, port, shape
+from tests.placement.making import GPU, R, S, node, port, shape
 from tests.placement.node_by_node import lifted
 from tests.placement.test_columns import KEYS, odd_nodes, odd_shape, seeds
 
@@ -36,7 +37,8 @@ def rows(nodes: list[NodeInfo], item: Shape, count: int = 6) -> dict[str, tuple[
 @given(seeds)
 def test_counts_equal_those_of_each_node_without_the_cause(random: Random) -> None:
     nodes, item, keys = odd_nodes(random), odd_shape(random), random.choice(KEYS)
-    found = feasible_nodes_of(NodeSnapshot(nodes), item).blockers(keys)
+    feasible = feasible_nodes_of(NodeSnapshot(nodes), item)
+    found = feasible.blockers(keys, counts_pods=not (keys or item.spreads))
     event(f"a cause alone: {any(row.only_nodes for row in found[0])}")
     assert found == blockers(lifted(nodes), item, keys)
 
@@ -108,8 +110,8 @@ def test_a_chosen_domain_and_a_spread_close_nodes() -> None:
     nodes = [node(f"{rack}{number}", labels={"rack": rack}) for rack in "ab" for number in "12"]
     fit = shape_fit(PodSet(shape(gpu=2), 2), NodeSnapshot([*nodes, node("c")]), ("rack",), ("a",))
     assert fit.blockers == (
-        FitBlocker("topology", "", 2, 2, 4, ("b1", "b2")),
-        FitBlocker("no label of the topology key", "rack", 1, 1, 2, ("c",)),
+        FitBlocker("topology", "", 2, 2, None, ("b1", "b2")),
+        FitBlocker("no label of the topology key", "rack", 1, 1, None, ("c",)),
     )
     spread = Spread("rack", S, max_skew=1, counts_itself=True)
     nodes[0] = NodeInfo(
@@ -122,6 +124,21 @@ def test_a_chosen_domain_and_a_spread_close_nodes() -> None:
     fit = shape_fit(PodSet(item, 2), NodeSnapshot(nodes), ())
     # `a1` has no CPUs, either.
     assert FitBlocker("topology spread", "rack", 2, 1, None, ("a2",)) in fit.blockers
+    # A second constraint counts by itself. Each host but `a1` has no counted pod.
+    two = replace(item, spreads=(spread, Spread(HOSTNAME, S)))
+    nodes[0] = replace(nodes[0], labels={"rack": "a", HOSTNAME: "a1"})
+    fit = shape_fit(PodSet(two, 2), NodeSnapshot(nodes), ())
+    assert FitBlocker("topology spread", "rack", 2, 1, None, ("a2",)) in fit.blockers
+    assert FitBlocker("topology spread", HOSTNAME, 1, 0, None) in fit.blockers
+
+
+def test_pods_are_not_counted_where_constraints_between_nodes_limit_them() -> None:
+    """Two nodes of one rack open, and the pods share no rack: one pod fits."""
+    taint = Taint("gpu", "NoSchedule")
+    nodes = [node(f"n{index}", labels={"rack": "a"}, taints=(taint,)) for index in range(2)]
+    apart = shape(gpu=1, anti_affinity=frozenset({R}), matched_terms=frozenset({R}))
+    fit = shape_fit(PodSet(apart, 2), NodeSnapshot(nodes), ())
+    assert fit.blockers == (FitBlocker(TAINT, "gpu", 2, 2, None, ("n0", "n1")),)
 
 
 def test_many_taints_are_cut_off_and_counted() -> None:
