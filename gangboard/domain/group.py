@@ -76,6 +76,18 @@ def label_of_group(group_name: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
+class GroupFate:
+    """What happens to a group when the object that owns it is suspended."""
+
+    is_kept: bool
+    """False: it is deleted, and its controller creates another when the object is resumed."""
+    design: str = ""
+    """The design that says so, such as `KEP-1`, if we did not observe it. Empty: we did."""
+    same_name: bool = False
+    """The next group has the name of the deleted one."""
+
+
+@dataclass(frozen=True, slots=True)
 class GroupTemplate:
     """Template of a Workload. On 1.35 it is an entry of its `podGroups`."""
 

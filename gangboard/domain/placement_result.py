@@ -31,6 +31,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from gangboard.domain.capacity import PlacementRequest, Shape
+from gangboard.domain.verdict import FitBlocker
 
 
 class When(StrEnum):
@@ -200,6 +201,10 @@ class ShapeFit:
     """Limits of the other eligible nodes, most frequent first.
 
     Each has a label (a resource, `pods`, or a value of `Constraint`), the number of nodes, and up to three names."""
+    blockers: tuple[FitBlocker, ...] = ()
+    """Causes that keep nodes out now, those that keep out most nodes alone first."""
+    more_blockers: int = 0
+    """Number of further causes."""
 
 
 @dataclass(frozen=True, slots=True)

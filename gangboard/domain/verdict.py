@@ -197,6 +197,24 @@ class FitReason:
 
 
 @dataclass(frozen=True, slots=True)
+class FitBlocker:
+    """A cause that keeps nodes from the pods of a shape now. A node can have several."""
+
+    label: str
+    """Value of `Filter` or `Constraint`, or the exhausted resource, such as `nvidia.com/gpu` or `pods`."""
+    detail: str
+    """The key of the taint, the topology label or the resource. Empty: the label says all."""
+    nodes: int
+    """All nodes that it keeps out, also if other causes do, too."""
+    only_nodes: int | None = None
+    """Nodes that take a pod now but for this cause. None: unknown, because amounts of the nodes are unknown."""
+    only_pods: int | None = None
+    """Most pods of the shape that `only_nodes` take now. None: it is not computed for this cause."""
+    examples: tuple[str, ...] = ()
+    """Names of up to three of `only_nodes`, for users who may see the whole cluster."""
+
+
+@dataclass(frozen=True, slots=True)
 class FitRow:
     """Node fit of the pods of one shape, a line of the node-fit table."""
 
@@ -222,6 +240,10 @@ class FitRow:
     """Requirements that the arithmetic ignores, as in `Shape`. The numbers of pods and open nodes are upper bounds."""
     why: str = ""
     """Why no result exists. The numbers have no meaning then."""
+    blockers: tuple[FitBlocker, ...] = ()
+    """Causes that keep nodes out now, those that keep out most nodes alone first."""
+    more_blockers: int = 0
+    """Number of further causes, which keep out fewer nodes."""
 
 
 @dataclass(frozen=True, slots=True)

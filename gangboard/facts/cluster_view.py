@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -28,7 +29,8 @@ class Unobserved:
 class ClusterView:
     """State of a cluster at one moment. A source builds it once for all gangs that it reads.
 
-    The poll fills all fields. The database and the live cluster fill the served versions and the queues.
+    The poll fills all fields. The database and the live cluster fill the version of Kubernetes, the served versions
+    and the queues.
     """
 
     nodes: Mapping[str, Node] = field(default_factory=dict)
@@ -62,3 +64,10 @@ class ClusterView:
 
 
 NO_VIEW = ClusterView()
+_MINOR = re.compile(r"v?(\d{1,4})\.(\d{1,4})")
+
+
+def kubernetes_minor(server_version: str) -> tuple[int, int] | None:
+    """Return (1, 37) for `v1.37.0`, with or without a vendor suffix. None for any other text."""
+    match = _MINOR.match(server_version)
+    return (int(match[1]), int(match[2])) if match else None

@@ -236,6 +236,16 @@ class Gang:
         return *self.workloads, *(group for group in self.groups if group.entry is None)
 
     @cached_property
+    def group_objects_by_owner(self) -> Mapping[str, tuple[Group, ...]]:
+        """`group_objects` by the uid of the object that controls them."""
+        groups: dict[str, list[Group]] = defaultdict(list)
+        for group in self.group_objects:
+            controller = group.meta.controller
+            for uid in (controller.uid,) if controller is not None else group.meta.owner_uids:
+                groups[uid].append(group)
+        return {uid: tuple(of_owner) for uid, of_owner in groups.items()}
+
+    @cached_property
     def pod_groups(self) -> Mapping[str, Group]:
         """PodGroups with an object by name."""
         return {

@@ -58,6 +58,7 @@ class Parallelism(Lever):
     undo_buttons: Mapping[str, str] = {"Resume": "Pause", "Unpause": "Pause"}
     writes = _FIELD
     optional = True
+    suspends = False
     counts_as_ready = True
 
     def decide(self, gang: Gang, subject: Owner, desired: DesiredAction) -> Decision:

@@ -12,13 +12,12 @@ import numpy as np
 from gangboard.domain.capacity import Shape
 from gangboard.domain.placement_result import Constraint, Eligibility, ExcludedNodes, Filter, When
 from gangboard.placement.amounts import requested_amounts
+from gangboard.placement.blockers import Blockers, blockers_of
 from gangboard.placement.matching import has_host_anti_affinity, one_per_domain_keys
 from gangboard.placement.node_columns import SAFE, BoolColumn, IntColumn, total
-from gangboard.placement.node_filters import NodeFilters, has_label
+from gangboard.placement.node_filters import EXAMPLES, NodeFilters, Obstacle, has_label
 from gangboard.placement.node_snapshot import NodeSnapshot
 
-EXAMPLES = 3
-"""Most node names in a list of examples."""
 UNLIMITED = 2**40
 """Pods per node if no request limits them, which is more than a cluster can have."""
 MAX_CACHED = 600
@@ -49,6 +48,7 @@ class FeasibleNodes:
         self._summaries: dict[tuple[str, ...], Summary] = {}
         self._exclusions: dict[tuple[str, ...], dict[Filter, _Exclusion]] = {}
         self._eligibilities: dict[tuple[str, ...], Eligibility] = {}
+        self._blockers: dict[tuple[tuple[str, ...], bool], Blockers] = {}
 
     # Eligible nodes
 
@@ -122,22 +122,48 @@ class FeasibleNodes:
         details = sorted(exclusion.details.items(), key=lambda pair: (-pair[1], pair[0]))
         return ExcludedNodes(len(rows), examples, tuple(details))
 
+    def blockers(
+        self, keys: tuple[str, ...], between: Sequence[Obstacle] = (), *, counts_pods: bool = True
+    ) -> Blockers:
+        """Return what keeps nodes out.
+
+        `between` are constraints between nodes, which the filters omit. Without `counts_pods`, other constraints decide
+        how many pods the nodes take.
+        """
+        cache_key = (keys, counts_pods)
+        if not between and cache_key in self._blockers:
+            return self._blockers[cache_key]
+        blockers = blockers_of(
+            self._snapshot,
+            self._node_filters,
+            (*self._node_filters.obstacles(keys), *between),
+            self._by_shape(When.CURRENT)
+            if counts_pods and not one_per_domain_keys(self._shape)
+            else None,
+        )
+        if not between:
+            self._blockers[cache_key] = blockers
+        return blockers
+
     # Numbers of pods
 
     def max_pods(self, when: When) -> IntColumn:
         """Return how many pods fit on each node. It is 0 for nodes that are not eligible."""
         if when not in self._max_pods:
-            max_pods = np.where(self.eligible(), self._by_amounts(when), 0)
+            max_pods = np.where(self.eligible(), self._by_shape(when), 0)
             if self._node_filters.depends_on_pods:
                 max_pods[self._node_filters.taken_by_pods(when)] = 0
-            if self._shape.host_ports or has_host_anti_affinity(self._shape, self._shape):
-                max_pods = np.minimum(max_pods, 1)
-            for key in one_per_domain_keys(self._shape):
-                max_pods = np.where(
-                    has_label(self._snapshot, key), np.minimum(max_pods, 1), max_pods
-                )
             self._max_pods[when] = max_pods
         return self._max_pods[when]
+
+    def _by_shape(self, when: When) -> IntColumn:
+        """Return how many pods each node takes by its free amounts, also nodes that a filter excludes."""
+        max_pods = self._by_amounts(when)
+        if self._shape.host_ports or has_host_anti_affinity(self._shape, self._shape):
+            max_pods = np.minimum(max_pods, 1)
+        for key in one_per_domain_keys(self._shape):
+            max_pods = np.where(has_label(self._snapshot, key), np.minimum(max_pods, 1), max_pods)
+        return max_pods
 
     def _by_amounts(self, when: When) -> IntColumn:
         counts: IntColumn | None = None

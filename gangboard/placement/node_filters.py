@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import numpy as np
 
 from gangboard.domain.capacity import Requested, Shape
-from gangboard.domain.placement_result import Filter, When
+from gangboard.domain.placement_result import Constraint, Filter, When
 from gangboard.domain.pod_constraints import CORDON, HostPort, Requirement, Spread, Taint
 from gangboard.placement.amounts import requested_amounts
 from gangboard.placement.matching import (
@@ -26,6 +26,11 @@ from gangboard.placement.matching import (
 )
 from gangboard.placement.node_columns import BoolColumn, IntColumn
 from gangboard.placement.node_snapshot import NAME, NodeSnapshot
+
+EXAMPLES = 3
+"""Most node names in a list of examples."""
+Obstacle = tuple[str, str, BoolColumn]
+"""The value of a `Filter` or `Constraint`, or an exhausted resource; its detail; and all nodes that it closes."""
 
 
 class NodeFilters:
@@ -254,6 +259,51 @@ class NodeFilters:
         for detail in sorted({detail for detail in first_details if detail is not None}):
             has_detail = np.array([first == detail for first in first_details], dtype=np.bool_)
             yield node_filter, detail, has_detail[codes]
+
+    # Everything that closes a node now
+
+    def obstacles(self, keys: Sequence[str]) -> Iterator[Obstacle]:
+        """Yield everything but taints that closes nodes now, with all nodes that it closes.
+
+        `filters` excludes a node by pods that stay. Here pods that can leave count, too. A request closes a node in one
+        way only: the node lacks the resource, is too small, or has too little of it free now.
+        """
+        yield Filter.SELECTOR, "", ~self._selected()
+        if self._shape.pod_affinity is not None:
+            yield Filter.POD_AFFINITY, "", ~self._pod_affinity()
+        for key in keys:
+            yield Filter.TOPOLOGY_LABEL, key, ~has_label(self._snapshot, key)
+        yield from self._short_resources()
+        if self.depends_on_pods:
+            ports, ports_now = (self.ports_taken(when) for when in (When.DRAINED, When.CURRENT))
+            yield Filter.HOST_PORT, "", ports
+            yield Constraint.HOST_PORTS, "", ports_now & ~ports
+            pods, pods_now = (
+                self.anti_affinity_taken(when) for when in (When.DRAINED, When.CURRENT)
+            )
+            yield Filter.ANTI_AFFINITY, "", pods
+            yield Constraint.ANTI_AFFINITY, "", pods_now & ~pods
+
+    def _short_resources(self) -> Iterator[Obstacle]:
+        sparse = self._snapshot.sparse()
+        silent = self._silent()
+        for resource, amount in self._requests.items():
+            column = self._snapshot.resource(resource)
+            unread = self._unread(resource) if sparse.unreadable else self._none()
+            lacks, is_small = column.allocatable == 0, column.empty < amount
+            known = ~(silent | unread)
+            yield Filter.MISSING_RESOURCE, resource, known & lacks
+            yield Filter.TOO_SMALL, resource, known & ~lacks & is_small
+            yield resource, "", known & ~(lacks | is_small) & (column.now < amount)
+            if sparse.unreadable:
+                yield Filter.UNREADABLE, resource, unread
+        if sparse.silent:
+            yield Filter.UNSAID, "", silent
+
+    def untolerated_keys(self) -> tuple[IntColumn, list[dict[str, Filter]]]:
+        """Return the taint group of each node, and the keys of the untolerated taints of each group."""
+        codes, taints = self._taints()
+        return codes, [{taint.key: _filter_of(taint) for taint in group} for group in taints]
 
     # Conflicts with pods on nodes
 

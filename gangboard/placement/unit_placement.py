@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -23,10 +24,11 @@ from gangboard.facts.scheduler_text import last_refusal
 from gangboard.facts.unit import Unit
 from gangboard.placement.anti_affinity import max_one_per_domain
 from gangboard.placement.assess import assess
-from gangboard.placement.feasible_nodes import EXAMPLES, feasible_nodes_of
+from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.gang_nodes import nodes_for
 from gangboard.placement.matching import undecidable
 from gangboard.placement.members import placement_request_of, waiting_members
+from gangboard.placement.node_filters import EXAMPLES, Obstacle
 from gangboard.placement.node_snapshot import NodeSnapshot
 from gangboard.placement.topology_domains import domains_of
 from gangboard.placement.topology_spread import closed_nodes, max_spread_pods
@@ -75,11 +77,30 @@ def shape_fit(
     if domain is not None:
         return _restrict_to_domain(result, snapshot, keys, domain)
     spread = pod_set.shape.spread
-    return (
+    limited = (
         _limit_by_spread(result, snapshot, spread)
         if spread is not None
         else _limit_by_anti_affinity(result, snapshot)
     )
+    return _with_blockers(limited, snapshot, keys)
+
+
+def _with_blockers(
+    result: ShapeFit,
+    snapshot: NodeSnapshot,
+    keys: tuple[str, ...],
+    between: Sequence[Obstacle] = (),
+) -> ShapeFit:
+    """Return the result with what keeps nodes out. `between` are constraints between nodes beside topology spread."""
+    shape = result.shape
+    spreads = [
+        (Constraint.SPREAD, spread.topology_key, closed_nodes(snapshot, shape, spread))
+        for spread in shape.spreads
+    ]
+    blockers, more = feasible_nodes_of(snapshot, shape).blockers(
+        keys, (*between, *spreads), counts_pods=not (keys or spreads)
+    )
+    return replace(result, blockers=blockers, more_blockers=more)
 
 
 def _restrict_to_domain(
@@ -97,7 +118,9 @@ def _restrict_to_domain(
     names = tuple(snapshot.names[row] for row in outside[:EXAMPLES])
     outside_limit = ((str(Constraint.TOPOLOGY), len(outside), names),) if outside else ()
     saturated = tuple(sorted((*saturated, *outside_limit), key=lambda limit: (-limit[1], limit[0])))
-    return replace(result, now=now, empty=empty, open_nodes=open_nodes, saturated=saturated)
+    result = replace(result, now=now, empty=empty, open_nodes=open_nodes, saturated=saturated)
+    elsewhere = (domains.codes >= 0) & ~inside
+    return _with_blockers(result, snapshot, keys, [(Constraint.TOPOLOGY, "", elsewhere)])
 
 
 def _limit_by_anti_affinity(result: ShapeFit, snapshot: NodeSnapshot) -> ShapeFit:
@@ -163,6 +186,8 @@ def _row(unit: Unit, shape_fit: ShapeFit) -> FitRow:
         tuple(_excluded(label, excluded) for label, excluded in eligibility.excluded.items()),
         shape_fit.shape.unsupported,
         _not_understood(shape_fit.shape),
+        shape_fit.blockers,
+        shape_fit.more_blockers,
     )
 
 

@@ -12,7 +12,7 @@ import msgspec
 from gangboard.decode.key_fields import key_fields
 from gangboard.domain.api_resource import Resource
 from gangboard.domain.forecast import CreationContext, Manifest, ManifestFault
-from gangboard.domain.group import Group, GroupMark, QueueMark
+from gangboard.domain.group import Group, GroupFate, GroupMark, QueueMark
 from gangboard.domain.traits import KindTraits
 from gangboard.plugins.rule import GangRule, UnitRule
 
@@ -57,6 +57,12 @@ class GroupingAPI:
     """
     groups_of: Sequence[tuple[str, str]] = ()
     """(API group, kind) of the owners whose pods it groups, if other gangs do not need it. Empty for any owner."""
+
+    fate: GroupFate | None = None
+    """What its own controller does with its groups when an owner is suspended.
+
+    None: the kind of the owner decides (`OwnerKind.group_fate`).
+    """
 
     # Scheduler
 

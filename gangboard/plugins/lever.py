@@ -193,6 +193,8 @@ class Lever:
 
     # Behaviour
 
+    suspends = True
+    """The controller counts a stopped object as suspended."""
     is_bare = False
     """The lever is a plain change of the suspend field. Users can force it if the controller may undo it."""
     lasts = False

@@ -16,6 +16,7 @@ from gangboard.decode.wire import read_meta, read_time
 from gangboard.domain.action import Verb
 from gangboard.domain.api_resource import Resource
 from gangboard.domain.forecast import CreationContext, Manifest, ManifestFault
+from gangboard.domain.group import Group, GroupFate
 from gangboard.domain.objects import Meta
 from gangboard.domain.owner import Blueprint, Owner, Role
 from gangboard.domain.pod import Pod
@@ -376,6 +377,15 @@ class OwnerKind:
 
         The target is the owner or an object of it. The page shows the reactions before the click. If this
         returns None, the page shows those of the lever.
+        """
+        return None
+
+    def group_fate(
+        self, owner: Owner, group: Group, kubernetes: tuple[int, int] | None
+    ) -> GroupFate | None:
+        """Return what happens to a group of the owner when the owner is suspended. None: it is not known.
+
+        `kubernetes` is the version of the API server, such as (1, 37), or None if unknown.
         """
         return None
 

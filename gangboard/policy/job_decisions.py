@@ -23,6 +23,7 @@ from gangboard.policy.decision import (
 )
 from gangboard.policy.phrases import wait_of
 from gangboard.policy.registry_lookups import kind_above, kind_of, queue_system
+from gangboard.policy.suspended_groups import GroupConsequences, consequences_for_job
 
 
 def decide(gang: Gang, job: Owner, desired: DesiredAction) -> LeverDecision | PlanRefusal:
@@ -113,11 +114,17 @@ def _with_reactions(
         warnings += job_consequences.force_warnings(gang, job, kind, lever, desired.levers)
     if not chosen:
         warnings += job_consequences.set_warnings(gang, (job,), lever)
+    groups = consequences_for_job(gang, job) if lever.suspends else GroupConsequences()
+    warnings += groups.warnings
     warnings += kind.conduct.warnings(gang, job, lever, chosen)
     warnings += _queue_warnings(gang, job, lever)
     return replace(
         decision,
-        reactions=(*decision.reactions, *_reactions(gang, job, kind, lever, chosen)),
+        reactions=(
+            *decision.reactions,
+            *groups.reactions,
+            *_reactions(gang, job, kind, lever, chosen),
+        ),
         warnings=(*warnings, *decision.remarks),
     )
 

@@ -17,6 +17,7 @@ from gangboard.plugins.owner_kind import OwnerKind
 from gangboard.policy import refusals
 from gangboard.policy.decision import DesiredAction, LeverDecision, PlanRefusal
 from gangboard.policy.registry_lookups import kind_of, queue_system
+from gangboard.policy.suspended_groups import GroupConsequences, consequences_for_owner
 
 
 def decide(gang: Gang, desired: DesiredAction) -> LeverDecision | PlanRefusal:
@@ -75,17 +76,30 @@ def _decide_with(
         reactions = kind.reactions(gang.owner, gang.owner, desired.verb)
     if reactions is None:
         reactions = decision.reactions
+    groups = _group_consequences(lever, gang, kind, desired.verb)
     return LeverDecision(
         lever,
         replace(
             decision,
-            reactions=(*reactions, *_maker_reactions(gang, desired.verb)),
-            warnings=(*decision.warnings, *_warnings(gang)),
+            reactions=(
+                *reactions,
+                *groups.reactions,
+                *_maker_reactions(gang, desired.verb),
+            ),
+            warnings=(*decision.warnings, *groups.warnings, *_warnings(gang)),
         ),
     )
 
 
 # Consequences
+
+
+def _group_consequences(lever: Lever, gang: Gang, kind: OwnerKind, verb: Verb) -> GroupConsequences:
+    """Return what a suspend does to the groups of the gang."""
+    if verb is not Verb.SUSPEND:
+        return GroupConsequences()
+    is_whole = lever.key in kind.levers or gang.queue.is_managed
+    return consequences_for_owner(gang, job_by_job=not is_whole)
 
 
 def _maker_reactions(gang: Gang, verb: Verb) -> tuple[str, ...]:

@@ -35,7 +35,7 @@ from gangboard.domain.queue import QueueEntry
 from gangboard.domain.suspension import RecordedSuspend
 from gangboard.domain.verdict import UnitMemory
 from gangboard.facts.build_gang import GangObjects, build_gang
-from gangboard.facts.cluster_view import ClusterView
+from gangboard.facts.cluster_view import ClusterView, kubernetes_minor
 from gangboard.facts.gang import Gang
 from gangboard.plugins import registry
 from gangboard.polling.cluster_cache import ClusterCache
@@ -43,7 +43,6 @@ from gangboard.polling.visibility import (
     group_resource,
     is_unobserved,
     known_kinds,
-    kubernetes_minor,
     queue_visibility,
 )
 from gangboard.store.gangs import unpack_memory

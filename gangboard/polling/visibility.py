@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
@@ -249,12 +248,3 @@ def _unknown_reason(watched: WatchedResource, now: datetime) -> str:
     if not watched.is_current:
         return "not read yet"
     return f"{len(watched.unreadable_names)} cannot be read" if watched.unreadable_names else ""
-
-
-_MINOR = re.compile(r"v?(\d{1,4})\.(\d{1,4})")
-
-
-def kubernetes_minor(server_version: str) -> tuple[int, int] | None:
-    """Return (1, 37) for `v1.37.0`, with or without a vendor suffix. None for any other text."""
-    match = _MINOR.match(server_version)
-    return (int(match[1]), int(match[2])) if match else None

@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from gangboard.domain.capacity import PODS
-from gangboard.domain.placement_result import Constraint
+from gangboard.domain.placement_result import Constraint, Filter
 from gangboard.domain.resources import is_accelerator, unit_word
-from gangboard.domain.verdict import FitReason, FitRow
+from gangboard.domain.text import count, is_or_are
+from gangboard.domain.verdict import FitBlocker, FitReason, FitRow
 from gangboard.readmodels.declarations import shown, shown_property
 from gangboard.readmodels.formatting import amount_text, printable
 
@@ -43,6 +44,41 @@ class FitReasonRow:
     def more(self) -> int:
         """The number of nodes that are not named."""
         return self.nodes - len(self.examples)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FitBlockerRow:
+    """A cause that keeps nodes out now, and the nodes that it alone keeps out."""
+
+    json_name: ClassVar[str] = "FitBlocker"
+
+    label: str = shown(
+        "What keeps nodes out", "The filter or constraint, or the exhausted resource (or `pods`)."
+    )
+    detail: str = shown(
+        "Detail", "The key of the taint, the topology label or the resource.", empty_is_null=True
+    )
+    nodes: int = shown("Nodes", "All nodes that it keeps out, also if other causes do, too.")
+    only_nodes: int | None = shown(
+        "By it alone",
+        "Nodes that take one more pod now but for this cause. Null: unknown, because amounts of these nodes are "
+        "unknown.",
+    )
+    only_pods: int | None = shown(
+        "Pods that fit there",
+        "Most pods of the shape that `only_nodes` take now. Null: gangboard does not compute it for this cause.",
+    )
+    examples: tuple[str, ...] = shown(
+        "Examples",
+        "Names of up to three of `only_nodes`. Empty for callers who may not see the whole cluster.",
+    )
+    text: str
+    """The label in words, with the detail."""
+
+    @property
+    def more(self) -> int:
+        """The number of nodes of `only_nodes` that are not named."""
+        return (self.only_nodes or 0) - len(self.examples)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +119,15 @@ class FitShape:
     )
     excluded: tuple[FitReasonRow, ...] = shown(
         "Excluded", "Nodes that never host it as things are.", default=()
+    )
+    blockers: tuple[FitBlockerRow, ...] = shown(
+        "Causes",
+        "What keeps nodes out now, counted for each cause. A node can have several causes, so these numbers do not "
+        "add up. Those that alone keep out most nodes come first.",
+        default=(),
+    )
+    more_blockers: int = shown(
+        "More causes", "Number of further causes that are not in `blockers`.", default=0
     )
     unsupported: tuple[str, ...] = shown(
         "Not checked",
@@ -132,6 +177,21 @@ class FitShape:
     def reasons(self) -> tuple[FitReasonRow, ...]:
         """The rows of nodes without a place: full nodes, then excluded ones."""
         return (*self.saturated, *self.excluded)
+
+    @property
+    def blocker_sentence(self) -> str:
+        """The cause that alone keeps out most nodes, in a sentence."""
+        first = next((row for row in self.blockers if row.only_nodes), None)
+        if first is None or first.only_nodes is None:
+            return "No single cause is known to keep a node out."
+        number = first.only_nodes
+        are = is_or_are(number)
+        text = f"{count(number, 'node')} {are} kept out by this cause alone: {first.text}."
+        if first.only_pods is None:
+            return text
+        most = "at most " if self.unsupported else ""
+        pods = f"{most}{min(first.only_pods, self.waiting)} of {count(self.waiting, 'pod')}"
+        return f"{text} Capacity there: {pods}."
 
     @property
     def bar(self) -> tuple[BarSegment, ...]:
@@ -223,7 +283,22 @@ def _shape(row: FitRow, names_nodes: bool, silence: str) -> FitShape:
         open_nodes=row.open_nodes,
         saturated=tuple(_reason(item, names_nodes, _FULL, full_text) for item in row.saturated),
         excluded=tuple(_reason(item, names_nodes, _NEVER, str) for item in row.excluded),
+        blockers=tuple(_blocker(item, names_nodes) for item in row.blockers),
+        more_blockers=row.more_blockers,
         unsupported=tuple(printable(text) for text in row.unsupported),
+    )
+
+
+def _blocker(item: FitBlocker, names_nodes: bool) -> FitBlockerRow:
+    text = item.label if item.label in set(Filter) else full_text(item.label)
+    return FitBlockerRow(
+        label=printable(item.label),
+        detail=printable(item.detail),
+        nodes=item.nodes,
+        only_nodes=item.only_nodes,
+        only_pods=item.only_pods,
+        examples=tuple(printable(name) for name in item.examples) if names_nodes else (),
+        text=printable(" ".join(filter(None, (text, item.detail)))),
     )
 
 

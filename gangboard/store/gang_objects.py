@@ -17,7 +17,7 @@ from gangboard.domain.owner import Owner
 from gangboard.domain.queue import QueueEntry
 from gangboard.domain.queue_status import QueueVisibility
 from gangboard.facts.build_gang import NO_OBJECTS, GangObjects, build_gang
-from gangboard.facts.cluster_view import ClusterView
+from gangboard.facts.cluster_view import ClusterView, kubernetes_minor
 from gangboard.facts.gang import Gang as GangModel
 from gangboard.plugins import registry
 from gangboard.store.gangs import unpack_detail
@@ -169,13 +169,16 @@ def _creation_order(model: Any) -> tuple[str, str]:
 
 
 def read_cluster_view(cluster_id: int) -> ClusterView:
-    """Return the served API versions of a cluster and the visibility of queue entries (1 query)."""
-    rows = ResourceState.objects.filter(cluster_id=cluster_id)
-    states = {
-        resource: (state, version)
-        for resource, state, version in rows.values_list("resource", "state", "version")
-    }
+    """Return the versions of a cluster and its APIs, and the visibility of queue entries (1 query)."""
+    rows = ResourceState.objects.filter(cluster_id=cluster_id).values_list(
+        "resource", "state", "version", "cluster__server_version"
+    )
+    states, kubernetes = {}, None
+    for resource, state, version, server_version in rows:
+        states[resource] = state, version
+        kubernetes = kubernetes_minor(server_version)
     return ClusterView(
+        kubernetes=kubernetes,
         api_versions={
             resource: version
             for resource, (state, version) in states.items()

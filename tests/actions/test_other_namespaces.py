@@ -15,6 +15,7 @@ from gangboard.plugins import registry
 from gangboard.policy.plan import plan
 from gangboard.store.gang_objects import read_cluster_view
 from gangboard.store.levers import read_levers
+from gangboard.store.models import Cluster
 from tests.actions.site import BATCH, HOLDS, JOBSET, JOBSETS, WORKER, Site
 from tests.actions.test_safety_requests import KUEUE
 
@@ -87,3 +88,13 @@ def test_the_preview_covers_every_object_the_worker_would_change(
         assert previewed.allowed, previewed.why_not
         assert OTHER not in str(previewed)
         assert previewed == live_plan(site, action_request), (verb, name)
+
+
+def test_the_stored_gang_knows_the_version_of_kubernetes(start: Callable[..., Site]) -> None:
+    """It decides what the controllers do to groups."""
+    site = start()
+    site.poll()
+    Cluster.objects.update(server_version="v1.36.3-gke.100")
+    assert read_cluster_view(site.cluster.pk).kubernetes == (1, 36)
+    Cluster.objects.update(server_version="")
+    assert read_cluster_view(site.cluster.pk).kubernetes is None

@@ -51,6 +51,41 @@ def test_the_answer_has_every_number_of_the_table(get_api: GetApi, world: World)
                     "examples": ["h100-8"],
                 },
             ],
+            "blockers": [
+                {
+                    "label": WHY_NOT_HERE,
+                    "detail": None,
+                    "nodes": 32,
+                    "only_nodes": 6,
+                    "only_pods": 3,
+                    "examples": ["a100-1", "a100-2", "a100-3"],
+                },
+                {
+                    "label": "nvidia.com/gpu",
+                    "detail": None,
+                    "nodes": 31,
+                    "only_nodes": 5,
+                    "only_pods": None,
+                    "examples": ["h100-1", "h100-2", "h100-3"],
+                },
+                {
+                    "label": "taint of a node that is not ready",
+                    "detail": "node.kubernetes.io/unreachable",
+                    "nodes": 1,
+                    "only_nodes": 0,
+                    "only_pods": 0,
+                    "examples": [],
+                },
+                {
+                    "label": "has not said what it offers",
+                    "detail": None,
+                    "nodes": 1,
+                    "only_nodes": None,
+                    "only_pods": None,
+                    "examples": [],
+                },
+            ],
+            "more_blockers": 2,
             "unsupported": [],
             "why": None,
         }
@@ -60,7 +95,9 @@ def test_the_answer_has_every_number_of_the_table(get_api: GetApi, world: World)
 def test_node_names_need_access_to_the_whole_cluster(get_api: GetApi, world: World) -> None:
     (row,) = fit_of(get_api, "reader", make_fit())
     assert [reason["nodes"] for reason in row["saturated"] + row["excluded"]] == [5, 2, 32, 1]
-    assert all(not reason["examples"] for reason in row["saturated"] + row["excluded"])
+    lists = row["saturated"] + row["excluded"] + row["blockers"]
+    assert all(not reason["examples"] for reason in lists)
+    assert [blocker["nodes"] for blocker in row["blockers"]] == [32, 31, 1, 1]
 
 
 def test_unknown_numbers_are_null_and_never_zero(get_api: GetApi, world: World) -> None:
@@ -69,7 +106,7 @@ def test_unknown_numbers_are_null_and_never_zero(get_api: GetApi, world: World) 
     assert row["waiting"] == 4
     for name in ("fits_now", "fits_empty", "nodes", "open_nodes"):
         assert row[name] is None
-    assert row["saturated"] == row["excluded"] == []
+    assert row["saturated"] == row["excluded"] == row["blockers"] == []
 
 
 def test_a_placed_gang_has_no_rows(get_api: GetApi, world: World) -> None:

@@ -99,6 +99,13 @@ def test_explain_prints_all_sections(cluster: Cluster) -> None:
         "    32  excluded: node selector or required node affinity (a100-1, a100-2, a100-3, …)",
         "     1  excluded: taint of a node that is not ready node.kubernetes.io/unreachable:NoSchedule (h100-8)",
         "    40  nodes in all",
+        "    6 nodes are kept out by this cause alone: node selector or required node affinity. "
+        "Capacity there: 3 of 4 pods.",
+        "      node selector or required node affinity: 32, by it alone 6 (a100-1, a100-2, a100-3, …)",
+        "      too few free GPUs: 31, by it alone 5 (h100-1, h100-2, h100-3, …)",
+        "      taint of a node that is not ready node.kubernetes.io/unreachable: 1, by it alone 0",
+        "      has not said what it offers: 1, by it alone unknown",
+        "      and 2 more",
         "  driver: 4 waiting; one asks for 8 GPUs, 64 cpu, 512 Gi memory",
         "    unknown: nodes: forbidden",
         "  Degraded · image-pull: eval: 1 pod cannot pull its image.",

@@ -642,7 +642,7 @@ def test_the_run_policy_suspends_a_job_and_consequences_are_shown() -> None:
     assert patches.patched_fields(plan.steps[0].patch) == {"/spec/runPolicy/suspend": True}
     assert plan.reactions == (
         "Its pods are deleted, with up to 30 s to end; unsaved work is lost.",
-        "Its Services and its PodGroup are deleted too. All of them are re-created when it is resumed.",
+        "Its Services are deleted too, and re-created when it is resumed.",
     )
     resumed = planned(Verb.RESUME, pytorch(policy={"suspend": True}))
     assert resumed.reactions == (

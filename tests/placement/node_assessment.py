@@ -19,12 +19,13 @@ from gangboard.domain.placement_result import (
 from gangboard.facts.unit import Unit
 from gangboard.placement.amounts import requested_amounts
 from gangboard.placement.assess import relaxed
-from gangboard.placement.feasible_nodes import EXAMPLES
 from gangboard.placement.gang_nodes import nodes_for
 from gangboard.placement.members import placement_request_of
+from gangboard.placement.node_filters import EXAMPLES
 from gangboard.placement.packing_search import BUDGET
 from gangboard.placement.totals import scarcest_resource
 from gangboard.placement.unit_placement import placing_of as quick_placing_of
+from tests.placement.blockers_by_node import blockers
 from tests.placement.node_by_node import eligibility, fits, lifted, totals
 from tests.placement.single_node import is_eligible, pods_that_fit
 
@@ -198,6 +199,7 @@ def _shape_fit(pod_set: PodSet, nodes: Sequence[NodeInfo], keys: Sequence[str]) 
         if not count:
             full.setdefault(str(limit), []).append(name)
     saturated = [(limit, len(names), tuple(names[:EXAMPLES])) for limit, names in full.items()]
+    kept_out, more = blockers(nodes, pod_set.shape, keys)
     return ShapeFit(
         pod_set.shape,
         pod_set.count,
@@ -206,4 +208,6 @@ def _shape_fit(pod_set: PodSet, nodes: Sequence[NodeInfo], keys: Sequence[str]) 
         empty=sum(pods_that_fit(node, pod_set.shape, When.DRAINED)[0] for node in hosts),
         open_nodes=sum(count > 0 for count, _ in now.values()),
         saturated=tuple(sorted(saturated, key=lambda item: (-item[1], item[0]))),
+        blockers=kept_out,
+        more_blockers=more,
     )

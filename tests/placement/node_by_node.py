@@ -26,7 +26,6 @@ from gangboard.domain.pod_constraints import HOSTNAME, PodTerm, Spread, Terms
 from gangboard.placement.amounts import free_amount, requested_amounts
 from gangboard.placement.anti_affinity import OnePerDomain, one_per_domain_of
 from gangboard.placement.anti_affinity import place_one_per_domain as one_each_place
-from gangboard.placement.feasible_nodes import EXAMPLES
 from gangboard.placement.gang_fit import SHARED_HOST_NAMES, decide_by_request, require_support
 from gangboard.placement.joint_topology_spread import (
     SpreadLimit,
@@ -36,6 +35,7 @@ from gangboard.placement.joint_topology_spread import (
     multiply_constrained_pods,
 )
 from gangboard.placement.matching import is_about_hosts, is_tainted
+from gangboard.placement.node_filters import EXAMPLES
 from gangboard.placement.node_snapshot import terms_by_domain
 from gangboard.placement.packing_search import BUDGET, Budget, smallest_sum
 from gangboard.placement.topology_domains import first_fit

@@ -17,7 +17,7 @@ from gangboard.domain.placement_result import (
     ShapeFit,
 )
 from gangboard.domain.pod_constraints import HOSTNAME, PodConstraints, Taint
-from gangboard.domain.verdict import FitReason, FitRow
+from gangboard.domain.verdict import FitBlocker, FitReason, FitRow
 from gangboard.facts.unit import Unit
 from gangboard.placement.gang_nodes import nodes_for
 from gangboard.placement.members import placement_request_of
@@ -546,6 +546,14 @@ def test_the_node_fit_table() -> None:
                 "gpu:NoSchedule (2), spot=yes:NoExecute (1)",
                 ("n5", "n6", "n7"),
             ),
+        ),
+        blockers=(
+            FitBlocker(GPU, "", 2, 2, None, ("n2", "n3")),
+            FitBlocker("untolerated taint", "gpu", 2, 2, 2, ("n5", "n6")),
+            FitBlocker("cordoned", "", 1, 1, 1, ("n4",)),
+            FitBlocker("does not have a requested resource", GPU, 1, 1, None, ("c0",)),
+            FitBlocker("too small for one pod when empty", GPU, 1, 1, None, ("c1",)),
+            FitBlocker("untolerated taint", "spot", 1, 1, 1, ("n7",)),
         ),
     )
 

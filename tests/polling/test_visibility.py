@@ -8,8 +8,9 @@ from gangboard.decode.list_watch_decoder import DecodeProblem
 from gangboard.decode.nodes import NODE
 from gangboard.decode.pods import POD
 from gangboard.domain.api_resource import WatchState
+from gangboard.facts.cluster_view import kubernetes_minor
 from gangboard.polling.resource_watch import WatchedResource
-from gangboard.polling.visibility import kubernetes_minor, why_capacity_unknown
+from gangboard.polling.visibility import why_capacity_unknown
 from tests.domain_objects import NOW, ago
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from gangboard.domain.verdict import FitReason, FitRow
+from gangboard.domain.verdict import FitBlocker, FitReason, FitRow
 from gangboard.store.models import Cluster, ClusterCapacity, NodeCapacity
 from tests.factories import NOW
 
@@ -38,6 +38,15 @@ def make_fit(**fields: Any) -> FitRow:
                 ("h100-8",),
             ),
         ),
+        "blockers": (
+            FitBlocker(WHY_NOT_HERE, "", 32, 6, 3, ("a100-1", "a100-2", "a100-3")),
+            FitBlocker("nvidia.com/gpu", "", 31, 5, None, ("h100-1", "h100-2", "h100-3")),
+            FitBlocker(
+                "taint of a node that is not ready", "node.kubernetes.io/unreachable", 1, 0, 0
+            ),
+            FitBlocker("has not said what it offers", "", 1),
+        ),
+        "more_blockers": 2,
     }
     return FitRow(**{**values, **fields})
 
@@ -92,6 +101,8 @@ def make_fleet_fit() -> tuple[FitRow, ...]:
         saturated=(),
         excluded=(FitReason(WHY_NOT_HERE, 8, examples=("h100-1", "h100-2", "h100-3")),),
         nodes=10,
+        blockers=(FitBlocker(WHY_NOT_HERE, "", 8, 6, 30, ("h100-1", "h100-2", "h100-3")),),
+        more_blockers=0,
     )
     workers = make_fit(
         nodes=10,
@@ -104,6 +115,13 @@ def make_fleet_fit() -> tuple[FitRow, ...]:
             FitReason("cordoned", 1, examples=("h100-7",)),
             FitReason("taint of a node that is not ready", 1, "unreachable", ("h100-8",)),
         ),
+        blockers=(
+            FitBlocker("nvidia.com/gpu", "", 7, 5, None, ("h100-1", "h100-2", "h100-3")),
+            FitBlocker("cordoned", "", 1, 1, 1, ("h100-7",)),
+            FitBlocker("taint of a node that is not ready", "unreachable", 1, 1, 1, ("h100-8",)),
+            FitBlocker(WHY_NOT_HERE, "", 2, 0, 0),
+        ),
+        more_blockers=0,
     )
     return (workers, driver)
 

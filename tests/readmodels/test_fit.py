@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gangboard.domain.verdict import FitReason
+from gangboard.domain.verdict import FitBlocker, FitReason
 from gangboard.pages.gang.queries import gang_detail
 from gangboard.pages.gang.rows import GangDetail
 from gangboard.readmodels.fit import fit_shapes, fold_equal_shapes
@@ -82,13 +82,45 @@ def test_an_unknown_fit_has_no_numbers() -> None:
     assert shape.why == "nodes: forbidden"
     assert (shape.waiting, shape.asks[:1]) == (4, "8")
     assert (shape.fits_now, shape.fits_empty, shape.nodes, shape.open_nodes) == (None,) * 4
-    assert shape.reasons == ()
+    assert (shape.reasons, shape.blockers) == ((), ())
 
 
 def test_skipped_computations_are_reported() -> None:
     (shape,) = fit_shapes([make_fit(unsupported=("volume claims",))], names_nodes=True)
     assert shape.unsupported == ("volume claims",)
     assert shape.fits_empty == 7
+
+
+@pytest.mark.parametrize(
+    ("blockers", "sentence"),
+    [
+        (
+            (FitBlocker("untolerated taint", "gpu", 9, 8, 4, ("n1",)),),
+            "8 nodes are kept out by this cause alone: untolerated taint gpu. Capacity there: 4 of 6 pods.",
+        ),
+        (
+            # More capacity than waiting pods.
+            (FitBlocker("cordoned", "", 1, 1, 9),),
+            "1 node is kept out by this cause alone: cordoned. Capacity there: 6 of 6 pods.",
+        ),
+        (
+            (FitBlocker("nvidia.com/gpu", "", 3, 2),),
+            "2 nodes are kept out by this cause alone: too few free GPUs.",
+        ),
+        (
+            (FitBlocker("cordoned", "", 3, 0, 0), FitBlocker("has not said what it offers", "", 1)),
+            "No single cause is known to keep a node out.",
+        ),
+    ],
+)
+def test_the_strongest_cause_in_a_sentence(blockers: tuple[FitBlocker, ...], sentence: str) -> None:
+    (shape,) = fit_shapes([make_fit(waiting=6, blockers=blockers)], names_nodes=True)
+    assert shape.blocker_sentence == sentence
+
+
+def test_capacity_behind_a_cause_is_an_upper_bound_if_something_is_not_checked() -> None:
+    (shape,) = fit_shapes([make_fit(unsupported=("volume claims",))], names_nodes=True)
+    assert shape.blocker_sentence.endswith("Capacity there: at most 3 of 4 pods.")
 
 
 @pytest.mark.django_db
@@ -102,6 +134,10 @@ def test_node_names_need_access_to_the_whole_cluster(owner: Viewer) -> None:
         assert shape.saturated[0].nodes == 5
         assert shape.excluded[1].detail == "node.kubernetes.io/unreachable:NoSchedule"
         assert shape.excluded[0].more == (29 if named else 32)
+        first = shape.blockers[0]
+        assert (first.nodes, first.only_nodes, first.only_pods) == (32, 6, 3)
+        assert first.examples == (("a100-1", "a100-2", "a100-3") if named else ())
+        assert first.more == (3 if named else 6)
 
 
 @pytest.mark.django_db

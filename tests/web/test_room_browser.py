@@ -97,3 +97,14 @@ def test_a_board_row_is_two_lines_and_a_cause_on_a_phone(page: Page, site: Site)
         assert cause
         assert cause["y"] - box["y"] < 70
         assert box["y"] + box["height"] - cause["y"] - cause["height"] < 20
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_what_keeps_nodes_out_is_a_table_of_causes(page: Page, site: Site, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 900})
+    page.goto(f"{site.url}/?q=llama-sft")
+    page.get_by_role("link", name="llama-sft").first.click()
+    page.get_by_text("llama-workers: 5 nodes are kept out by this cause alone").click()
+    table = page.get_by_role("table", name="What keeps nodes from llama-workers now, of 10 nodes")
+    expect(table.get_by_role("row").filter(has_text="cordoned")).to_contain_text("h100-7")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width

@@ -209,6 +209,12 @@ class TestOwner:
             "node.kubernetes.io/unreachable:NoSchedule",
             "Unknown</span>",
             "Counts each shape alone.",
+            "6 nodes are kept out by this cause alone: node selector or required node affinity.",
+            "What keeps nodes from llama-workers now, of 40 nodes.",
+            'data-label="Nodes by it alone">6</td>',
+            'data-label="Nodes by it alone">not known</td>',
+            'data-label="Pods that fit there now">not computed</td>',
+            "And 2 more causes, which keep out fewer nodes.",
         ):
             assert text in page, text
 

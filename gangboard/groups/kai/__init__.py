@@ -18,7 +18,7 @@ from gangboard.decode.key_fields import KeyField
 from gangboard.decode.problems import raise_for_faults
 from gangboard.decode.quantities import Quantity, ResourceListReader, read_minimum
 from gangboard.decode.wire import Int32, Wire, WireMeta, read_meta, read_text, read_time
-from gangboard.domain.group import Group, GroupTemplate, Policy
+from gangboard.domain.group import Group, GroupFate, GroupTemplate, Policy
 from gangboard.domain.objects import Condition
 from gangboard.groups.kai.reasons import (
     EVICTED_BY,
@@ -189,6 +189,7 @@ class Kai(GroupingAPI):
 
     label = "KAI"
     group = GROUP
+    fate = GroupFate(is_kept=True)  # with the same uid (real-owners-2.md, KAI 0.12)
     resources = (
         group_resource(
             GROUP,

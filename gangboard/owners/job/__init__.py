@@ -21,6 +21,7 @@ from gangboard.decode.wire import (
     read_time,
 )
 from gangboard.domain.forecast import CreationContext, Manifest, ManifestFault
+from gangboard.domain.group import Group, GroupFate
 from gangboard.domain.objects import Condition, first_true_condition, resumed_at
 from gangboard.domain.owner import Outcome, Owner, PodRequests, ReportedCounts, finish_by
 from gangboard.domain.traits import KindTraits
@@ -28,6 +29,10 @@ from gangboard.owners.job import creation
 from gangboard.owners.job.creation import INDEXED
 from gangboard.plugins.owner_kind import KindNotes, OwnerKind
 
+_KEEPS_GROUPS = ((1, 36), (1, 37))
+"""Versions of Kubernetes whose Job controller keeps the groups of a suspended Job."""
+_DELETES_GROUPS = 1, 38
+"""The version whose Job controller deletes the PodGroup and keeps the Workload, by its design."""
 _OUTCOMES = {"Failed": Outcome.FAILED, "Complete": Outcome.SUCCEEDED}
 
 
@@ -153,6 +158,19 @@ class Job(OwnerKind):
     def tries_again(self, owner: Owner) -> bool:
         """Return whether its backoff limit allows another try."""
         return owner.max_retries is None or owner.retries < owner.max_retries
+
+    def group_fate(
+        self, owner: Owner, group: Group, kubernetes: tuple[int, int] | None
+    ) -> GroupFate | None:
+        """Return the fate of its Workload and PodGroup by the version of the Job controller.
+
+        We observed that 1.36 and 1.37 keep both (real-owners.md §4). KEP-5547 changes that for 1.38.
+        """
+        if kubernetes in _KEEPS_GROUPS:
+            return GroupFate(is_kept=True)
+        if kubernetes == _DELETES_GROUPS:
+            return GroupFate(is_kept=group.meta.ref.kind == "Workload", design="KEP-5547")
+        return None
 
     def creates(self, manifest: Manifest, context: CreationContext) -> Iterable[Manifest]:
         """Return its Workload and PodGroup, and its pods unless it is suspended."""

@@ -10,6 +10,7 @@ from gangboard.decode.podspec import pod_requests
 from gangboard.decode.problems import raise_for_faults
 from gangboard.decode.wire import read_conditions
 from gangboard.domain.forecast import CreationContext, Manifest, ManifestFault
+from gangboard.domain.group import Group, GroupFate
 from gangboard.domain.objects import Condition, find_condition, resumed_at
 from gangboard.domain.owner import (
     Dependency,
@@ -42,6 +43,7 @@ from gangboard.owners.jobset.wire import (
 )
 from gangboard.plugins.owner_kind import KindNotes, OwnerKind
 
+_CORE_GROUPS = "scheduling.k8s.io"
 _OUTCOMES = {"Failed": Outcome.FAILED, "Completed": Outcome.SUCCEEDED}
 # More child Jobs of one JobSet than a control plane can handle. Names beyond that are not generated.
 MAX_CHILDREN = 5_000
@@ -135,6 +137,17 @@ class JobSet(OwnerKind):
             grace_seconds=max((job.grace_seconds for job in jobs), default=DEFAULT_GRACE),
         )
         return raise_for_faults(owner, faults)
+
+    def group_fate(
+        self, owner: Owner, group: Group, kubernetes: tuple[int, int] | None
+    ) -> GroupFate | None:
+        """Return the fate of its own Workload and PodGroups, which only the draft of KEP-969 creates.
+
+        Source: jobset#1250. No release of JobSet has it.
+        """
+        if group.meta.ref.group != _CORE_GROUPS:
+            return None
+        return GroupFate(is_kept=False, design="jobset#1250", same_name=True)
 
     def creates(self, manifest: Manifest, context: CreationContext) -> Iterable[Manifest]:
         """Return the Jobs that it creates at once, with its groups."""

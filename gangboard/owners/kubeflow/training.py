@@ -12,6 +12,7 @@ from gangboard.decode.quantities import read_minimum
 from gangboard.decode.wire import or_one, read_conditions, read_time
 from gangboard.domain.action import Verb
 from gangboard.domain.forecast import CreationContext, Manifest, ManifestFault
+from gangboard.domain.group import Group, GroupFate
 from gangboard.domain.objects import Condition, find_condition, first_true_condition, resumed_at
 from gangboard.domain.owner import (
     Finish,
@@ -149,8 +150,14 @@ class TrainingJob(OwnerKind):
             return (pods_made(owner.desired),)
         return (
             pods_deleted(None, owner.grace_seconds),
-            "Its Services and its PodGroup are deleted too. All of them are re-created when it is resumed.",
+            "Its Services are deleted too, and re-created when it is resumed.",
         )
+
+    def group_fate(
+        self, owner: Owner, group: Group, kubernetes: tuple[int, int] | None
+    ) -> GroupFate | None:
+        """Return that both operators delete its PodGroup (real-owners-2.md §1.2 and 2.2, observed)."""
+        return GroupFate(is_kept=False)
 
 
 def _notes(kind: str, limits: str = f"Those of a {_REFERENCE_KIND}") -> KindNotes:

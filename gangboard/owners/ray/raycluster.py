@@ -15,6 +15,7 @@ from gangboard.decode.problems import raise_for_faults
 from gangboard.decode.wire import Wire, read_conditions, read_text
 from gangboard.domain.action import Verb
 from gangboard.domain.forecast import CreationContext, Manifest, ManifestFault
+from gangboard.domain.group import Group, GroupFate
 from gangboard.domain.owner import GangRequest, Owner
 from gangboard.domain.pod import Pod
 from gangboard.domain.text import count
@@ -43,6 +44,9 @@ from gangboard.plugins.rule import UnitRule
 from gangboard.policy.phrases import pods_made
 
 VERSION = "KubeRay"  # in `detail`
+_CORE_GROUPS = "scheduling.k8s.io"
+_CREATES_GROUPS = "1.7."
+"""The release of KubeRay that creates core groups."""
 
 
 class WireRayCluster(Wire):
@@ -170,3 +174,15 @@ class RayCluster(RayKind):
                 "Once begun that runs to its end, whatever is asked for meanwhile.",
             )
         return (pods_made(pods), "Ray starts empty: work has to be submitted again.")
+
+    def group_fate(
+        self, owner: Owner, group: Group, kubernetes: tuple[int, int] | None
+    ) -> GroupFate | None:
+        """Return that KubeRay 1.7 deletes its core groups (kuberay#4962). Other versions are not known.
+
+        No earlier release creates core groups. Only RayClusters of a RayService name their version.
+        """
+        version = owner.detail.get(VERSION, _CREATES_GROUPS).removeprefix("v")
+        if not version.startswith(_CREATES_GROUPS) or group.meta.ref.group != _CORE_GROUPS:
+            return None
+        return GroupFate(is_kept=False, design="kuberay#4962")

@@ -20,6 +20,7 @@ from gangboard.decode.wire import (
     read_time,
 )
 from gangboard.domain.forecast import CreationContext, Manifest, ManifestFault
+from gangboard.domain.group import Group, GroupFate
 from gangboard.domain.objects import resumed_at
 from gangboard.domain.owner import Blueprint, Outcome, Owner, ReportedCounts, finish_by
 from gangboard.domain.text import label
@@ -35,6 +36,7 @@ from gangboard.owners.trainjob.runtime import (
 from gangboard.plugins.owner_kind import KindNotes, OwnerKind, copy_fields
 
 _JOBSET_KIND = "jobset.x-k8s.io", "JobSet"
+_CORE_GROUPS = "scheduling.k8s.io"
 _OUTCOMES = {"Failed": Outcome.FAILED, "Complete": Outcome.SUCCEEDED}
 _PROGRESS = "progress"  # in `detail`
 
@@ -154,6 +156,14 @@ class TrainJob(OwnerKind):
                 owner = copy_fields(owner, child, _FIELDS_FROM_JOBSET)
                 break
         return with_runtime(owner, blueprints[0]) if blueprints else owner
+
+    def group_fate(
+        self, owner: Owner, group: Group, kubernetes: tuple[int, int] | None
+    ) -> GroupFate | None:
+        """Return the fate of its core groups, which only the draft of the Trainer creates (trainer#3219)."""
+        if group.meta.ref.group != _CORE_GROUPS:
+            return None
+        return GroupFate(is_kept=True, design="trainer#3219")
 
     def creates(self, manifest: Manifest, context: CreationContext) -> Iterable[Manifest]:
         """Return its JobSet, and the PodGroup that its runtime asks for."""

@@ -29,6 +29,7 @@ from gangboard.decode.podspec import pod_requests
 from gangboard.decode.problems import raise_for_faults
 from gangboard.decode.wire import Int32, Wire, read_text, read_time
 from gangboard.domain.forecast import CreationContext, Manifest, ManifestFault
+from gangboard.domain.group import Group, GroupFate
 from gangboard.domain.objects import Condition
 from gangboard.domain.owner import Finish, Outcome, Owner, Role
 from gangboard.domain.pod import Pod
@@ -173,6 +174,12 @@ class VolcanoJob(OwnerKind):
             detail={PHASE: phase, RETRIES: str(retries), MAX_RETRIES: str(most)},
         )
         return raise_for_faults(owner, faults)
+
+    def group_fate(
+        self, owner: Owner, group: Group, kubernetes: tuple[int, int] | None
+    ) -> GroupFate | None:
+        """Return that an aborted Job has no PodGroup (observed on 1.14.1)."""
+        return GroupFate(is_kept=False)
 
     def creates(self, manifest: Manifest, context: CreationContext) -> Iterable[Manifest]:
         """Return its PodGroup, and its pods as if its queue had admitted it."""

@@ -202,6 +202,20 @@ def _fit(shapes: tuple[FitShape, ...]) -> Iterator[str]:
             (shape.nodes, "nodes in all"),
         ]
         yield from (f"{_INDENT * 2}{number:>{width}}  {text}" for number, text in counts)
+        if shape.blockers:
+            yield from _blockers(shape)
+
+
+def _blockers(shape: FitShape) -> Iterator[str]:
+    """Yield what keeps nodes out, with all its nodes and those that it alone keeps out."""
+    yield f"{_INDENT * 2}{shape.blocker_sentence}"
+    for row in shape.blockers:
+        alone = "unknown" if row.only_nodes is None else row.only_nodes
+        names = ", ".join(row.examples) + (", …" if row.examples and row.more > 0 else "")
+        where = f" ({names})" if names else ""
+        yield f"{_INDENT * 3}{row.text}: {row.nodes}, by it alone {alone}{where}"
+    if shape.more_blockers:
+        yield f"{_INDENT * 3}and {shape.more_blockers} more"
 
 
 def _reason_details(row: FitReasonRow) -> str:

@@ -23,7 +23,7 @@ from gangboard.domain.owner import Blueprint, Owner
 from gangboard.domain.pod import Pod
 from gangboard.domain.text import names
 from gangboard.domain.verdict import Verdict
-from gangboard.facts.cluster_view import ClusterView
+from gangboard.facts.cluster_view import ClusterView, kubernetes_minor
 from gangboard.facts.gang import Gang
 from gangboard.plugins import registry
 from gangboard.polling.checks.conclusions import (
@@ -53,7 +53,7 @@ from gangboard.polling.checks.queue_admission import (
 from gangboard.polling.checks.scheduling import place_all
 from gangboard.polling.gang_inputs import GangReader, read_cluster_view
 from gangboard.polling.gang_rows import gang_row
-from gangboard.polling.visibility import kubernetes_minor, why_capacity_unknown
+from gangboard.polling.visibility import why_capacity_unknown
 from gangboard.store.models import Cluster
 from gangboard.store.observations import SILENT_AFTER
 from gangboard.store.verdict_spans import request_digest
