@@ -10,7 +10,7 @@ import pytest
 from tests.acting.identities import allow_parallelism
 from tests.acting.scene import Scene, wait
 from tests.controlplane.client import ApiError
-from tests.controlplane.objects import JobOptions, jobset
+from tests.controlplane.objects import JobOptions, job, jobset
 
 
 def refused_without_policy(scene: Scene) -> None:
@@ -35,6 +35,42 @@ def refused_without_policy(scene: Scene) -> None:
     assert 0 <= forced["held_seconds"] <= _seconds_followed(forced)
     assert "jobset" in forced["message"]
     wait(lambda: scene.job("run-w-1")["spec"]["suspend"] is False, what="the Job to run again")
+
+
+def groups_stay(scene: Scene) -> None:
+    """The Job controller keeps the Workload and PodGroup of a suspended Job, as the dry run says."""
+    scene.set_up(
+        job("train", scene.namespace, parallelism=2, gang="all", node_selector=scene.where)
+    )
+    scene.wait_running(2, "train")
+    before = _group_uids(scene)
+    assert set(before) == {"Workload", "PodGroup"}
+
+    def read_plan() -> dict[str, Any] | None:
+        scene.gang("train")
+        train = {"apiVersion": "batch/v1", "kind": "Job", **scene.job("train")}
+        plan = scene.dry_run("suspend", train)
+        return plan if "Its Workload and PodGroup stay." in plan["reactions"] else None
+
+    plan = wait(read_plan, what="a dry run that names the groups")
+    assert plan["allowed"], plan
+    train = {"apiVersion": "batch/v1", "kind": "Job", **scene.job("train")}
+    ended = scene.act("suspend", train)
+    assert (ended["state"], ended["lever"]) == ("verified", "suspend"), ended
+    assert "Its Workload and PodGroup stay." in ended["reactions"]
+    assert scene.pods("train") == []
+    assert _group_uids(scene) == before
+
+
+def _group_uids(scene: Scene) -> dict[str, str]:
+    """Return kind → uid of the groups of the namespace, which has one of each kind."""
+    version = "v1alpha2" if scene.cluster == "k136" else "v1beta1"
+    api = f"scheduling.k8s.io/{version}"
+    found = {}
+    for kind in ("Workload", "PodGroup"):
+        for group in scene.client.list(api, kind, scene.namespace):
+            found[kind] = group["metadata"]["uid"]
+    return found
 
 
 def paused_by_parallelism(scene: Scene) -> None:

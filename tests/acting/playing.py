@@ -58,6 +58,7 @@ ACTS: dict[str, tuple[Act, ...]] = {
                 consequences.coordinator,
                 commanded.by_client,
                 levers.relocated,
+                levers.groups_stay,
                 messaging.arrives,
             ),
             holds=True,
@@ -77,7 +78,7 @@ ACTS: dict[str, tuple[Act, ...]] = {
         Act((relocating.moved_under_kills,), holds=True),
     ),
     "k136": (
-        Act((levers.without_policy_on_136,)),
+        Act((levers.without_policy_on_136, levers.groups_stay)),
         Act((lasting.lasts,), holds=True),
         Act(
             (
