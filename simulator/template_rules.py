@@ -31,7 +31,7 @@ def _is_mutable(job: Json) -> bool:
 
 
 def _fixed_fields(job: Json) -> Json:
-    """Return the pod spec without the fields that may change. Of the affinity, only that to nodes may."""
+    """Return the pod spec without the fields that may change, such as the affinity to nodes."""
     spec: Json = copy.deepcopy(job["spec"]["template"]["spec"])
     for name in _MUTABLE:
         spec.pop(name, None)

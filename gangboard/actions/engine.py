@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from django.db import DatabaseError, InterfaceError
 
-from gangboard.actions import actor_client, checking, finishing, retries, sending
+from gangboard.actions import actor_client, checking, finishing, hold_removal, retries, sending
 from gangboard.actions.actor_client import ClientFactory, NoActorError
 from gangboard.actions.clock import Clock, RealClock
 from gangboard.actions.execution import ActionExecution, Checkpoint, repair_future_times
@@ -167,7 +167,7 @@ def _next(execution: ActionExecution) -> float:
 
 def _dispatch(execution: ActionExecution) -> float:
     if "exit" in execution.context:
-        return finishing.remove_hold(execution)
+        return hold_removal.remove_hold(execution)
     if execution.state is ActionState.REQUESTED:
         return checking.check(execution)
     if execution.state is ActionState.APPLIED:

@@ -1,43 +1,28 @@
-"""The end of actions. An action that fails removes its own Hold before it is over.
+"""The end of actions: the final state, and what an action that fails must undo first.
 
-The worker that holds the action deletes the Hold with its uid as precondition, and repeats that until
-the Hold is gone. If this takes longer than PATIENCE_SECONDS, the action gets its final state and the
-removal continues.
+An action that fails removes its own Hold before it is over (`hold_removal`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from typing import Any
 
-from gangboard.actions import patches, rollback
-from gangboard.actions.actor_client import NoActorError, get_object
 from gangboard.actions.execution import ActionExecution
-from gangboard.actions.live_objects import LiveReader
 from gangboard.actions.verify.pod_checks import places_text
 from gangboard.domain.action import ActionState, StepKind, StepState, Verb
-from gangboard.domain.hold import POLICY_STARTING
 from gangboard.domain.pod import Pod
-from gangboard.domain.shell import command, line_in_cluster
-from gangboard.kube.errors import KubeError, KubeErrorCode
-from gangboard.store import actions
 from gangboard.store.models import ActionStep
 
 SETTLE_SECONDS = 3.0
 """The API server soon drops a request whose connection was lost. If a read shows no effect this long
 after the request was sent, there will be none."""
-PATIENCE_SECONDS = 60.0
-"""How long the end of an action waits for the removal of its Hold."""
 BEYOND_GRACE = 60.0
 """How long after their grace period the pods of a relocated Job may exist, in seconds. The Job then stays
 suspended."""
 KEEPS_HOLD = "keeps_hold"
 """Key in the context of an ended action whose Hold must stay."""
-_POD_PAUSE = 0.5
-_SHORTEST_RETRY, _LONGEST_RETRY = 0.5, 300.0
-_ROLLBACK_RETRY = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +62,7 @@ def exit_early(
         step=step,
         step_columns=step_columns,
         context=True,
-        in_transaction=lambda: _add_removal(execution, hold),
+        in_transaction=lambda: add_removal(execution, hold),
         **exit_.columns,
     )
     execution.reload_steps()
@@ -151,7 +136,7 @@ def finish(
     execution.checkpoint("end:after")
 
 
-def _add_removal(execution: ActionExecution, hold: dict[str, Any] | None) -> None:
+def add_removal(execution: ActionExecution, hold: dict[str, Any] | None) -> None:
     """Add the step that removes the Hold, or reuse the planned one. Steps that are not sent yet are skipped."""
     pending = ActionStep.objects.filter(action=execution.action, state=StepState.PENDING.value)
     if hold is None:
@@ -180,76 +165,6 @@ def _add_removal(execution: ActionExecution, hold: dict[str, Any] | None) -> Non
         pending.update(state=StepState.SKIPPED.value)
 
 
-def remove_hold(execution: ActionExecution) -> float:
-    """Try once to remove the action's own Hold. Return the seconds until the next try, 0 if done."""
-    exit_ = execution.context["exit"]
-    if execution.context.get("hold") is None:
-        return _end_without_hold(execution)
-    step = _removal_step(execution)
-    try:
-        pods = _ending_pods(execution)
-        if pods:
-            return _wait_for_pods(execution, pods)
-        is_removed = _try_removal(execution, step)
-    except NoActorError as error:
-        return _retry_removal(execution, step, str(error), permanent=True)
-    except KubeError as error:
-        return _retry_removal(execution, step, error.sentence, permanent=error.permanent)
-    if not is_removed:
-        return _retry_removal(execution, step, "", permanent=False)
-    rollback_sentence = _roll_back(execution)
-    if rollback_sentence is None:
-        return _ROLLBACK_RETRY
-    removed = _with_removal(exit_["sentence"], execution.context["hold"]["name"])
-    sentence = f"{removed} {rollback_sentence}".strip()
-    execution.context["removed_hold"] = execution.context["hold"].get("uid", "")
-    columns = {"state": StepState.DONE.value, "result": "It is gone.", "at": execution.now}
-
-    def close() -> None:
-        actions.update_row(step, columns)
-
-    if execution.action.finished_at is None:
-        finish(execution, ActionExit(ActionState(exit_["state"]), sentence), close)
-    else:
-        execution.write(message=sentence, due_at=None, context=True, in_transaction=close)
-    return 0.0
-
-
-def _end_without_hold(execution: ActionExecution) -> float:
-    """Resume the Job that a relocation without a Hold has suspended, and end the action."""
-    pods = _ending_pods(execution)
-    if pods:
-        return _wait_for_pods(execution, pods)
-    rollback_sentence = _roll_back(execution)
-    if rollback_sentence is None:
-        return _ROLLBACK_RETRY
-    exit_ = execution.context["exit"]
-    sentence = f"{exit_['sentence']} {rollback_sentence}".strip()
-    finish(execution, ActionExit(ActionState(exit_["state"]), sentence))
-    return 0.0
-
-
-def _ending_pods(execution: ActionExecution) -> tuple[Pod, ...]:
-    """Return the pods of a relocated Job that are being deleted. Raises KubeError.
-
-    If the Job were resumed now, each of its indexes could run twice at once (observed).
-    """
-    if execution.action.verb != Verb.RELOCATE or execution.action.finished_at is not None:
-        return ()
-    live = LiveReader(execution.client, execution.context.get("versions", {}))
-    pods = live.pods(execution.action.namespace, execution.context.get("jobs", {}))
-    return tuple(pod for pod in pods if pod.is_live and pod.is_terminating)
-
-
-def _wait_for_pods(execution: ActionExecution, pods: Sequence[Pod]) -> float:
-    """Wait for the end of pods, or end the action and leave the Job suspended."""
-    waited = _waited(execution)
-    if waited <= execution.context["grace"] + BEYOND_GRACE:
-        return _POD_PAUSE
-    leave_suspended(execution, execution.context["exit"]["sentence"], pods, waited)
-    return 0.0
-
-
 def leave_suspended(
     execution: ActionExecution, sentence: str, pods: Sequence[Pod], waited: float
 ) -> None:
@@ -274,93 +189,3 @@ def _skip_removal(execution: ActionExecution) -> None:
         action=execution.action, state=StepState.SENDING.value, kind=StepKind.DELETE_HOLD.value
     )
     removal.update(state=StepState.SKIPPED.value)
-
-
-def _roll_back(execution: ActionExecution) -> str | None:
-    """Resume the Job that the armed Hold suspended. Return None if a read failed, to try again."""
-    try:
-        return rollback.roll_back(execution)
-    except KubeError as error:
-        is_starting = POLICY_STARTING in error.api_status.message
-        if (error.permanent and not is_starting) or _waited(execution) > PATIENCE_SECONDS:
-            return f"It is unknown if {execution.object_name} is suspended: {error.sentence}"
-        return None
-
-
-def _waited(execution: ActionExecution) -> float:
-    since = datetime.fromisoformat(execution.context["exit"]["since"])
-    return (execution.now - since).total_seconds()
-
-
-def _with_removal(sentence: str, name: str) -> str:
-    removal = f"Hold {name} was removed again."
-    return sentence if removal in sentence else f"{sentence} {removal}"
-
-
-def _removal_step(execution: ActionExecution) -> ActionStep:
-    """Return the step that removes the Hold. An action requeued by `orphaned_holds` may lack it."""
-    for step in execution.steps:
-        if step.kind == StepKind.DELETE_HOLD:
-            return step
-    execution.write(in_transaction=lambda: _add_removal(execution, execution.context["hold"]))
-    execution.reload_steps()
-    return _removal_step(execution)
-
-
-def _try_removal(execution: ActionExecution, step: ActionStep) -> bool:
-    """Delete the Hold once, then read it. Return whether it is gone. Raises KubeError."""
-    hold = execution.context["hold"]
-    raw = get_object(execution.client, hold["path"])
-    if raw is None:
-        return bool(hold.get("uid")) or _has_settled(execution, hold)
-    if hold.get("uid") not in (None, raw["metadata"]["uid"]):
-        return True  # another Hold has its name
-    if not hold.get("uid") and patches.last_action_id(raw) != execution.action.pk:
-        return True
-    execution.checkpoint("removal:about-to-send")
-    execution.write(step=step, step_columns={"sends": step.sends + 1, "at": execution.now})
-    execution.check_lease()
-    try:
-        execution.client.delete(hold["path"], uid=raw["metadata"]["uid"])
-    except KubeError as error:
-        if not error.is_object_missing and error.code != KubeErrorCode.CONFLICT:
-            raise
-    execution.checkpoint("removal:answered")
-    raw = get_object(execution.client, hold["path"])
-    return raw is None or (bool(hold.get("uid")) and raw["metadata"]["uid"] != hold["uid"])
-
-
-def _has_settled(execution: ActionExecution, hold: dict[str, Any]) -> bool:
-    """Return whether a creation with a lost answer would be visible by now."""
-    sent_at = datetime.fromisoformat(hold["sent_at"])
-    return (execution.now - sent_at).total_seconds() >= SETTLE_SECONDS
-
-
-def _retry_removal(
-    execution: ActionExecution, step: ActionStep, why: str, *, permanent: bool
-) -> float:
-    exit_ = execution.context["exit"]
-    exit_["tries"] += 1
-    waited = _waited(execution)
-    delay: float = min(_LONGEST_RETRY, _SHORTEST_RETRY * 2 ** min(exit_["tries"] - 1, 20))
-    if execution.action.finished_at is not None:
-        execution.write(step=step, step_columns={"result": why}, context=True)
-        return max(delay, 10.0)
-    if not permanent and waited < PATIENCE_SECONDS:
-        execution.write(step=step, step_columns={"result": why}, context=True)
-        return delay
-    hold = execution.context["hold"]
-    because = f" ({why.rstrip('.')})" if why else ""
-    arguments = command("kubectl delete hold {} -n {}", hold["name"], hold["namespace"])
-    cluster, name = execution.action.cluster, execution.action.cluster_name
-    by_hand = line_in_cluster(arguments, name, cluster.context if cluster is not None else "")
-    sentence = f"{exit_['sentence']} Hold {hold['name']} could not be removed yet{because}: gangboard keeps trying{f'; {by_hand} does it too' if by_hand else ''}."
-    execution.write(
-        ActionState(exit_["state"]),
-        sentence,
-        step=step,
-        step_columns={"result": why},
-        finished_at=execution.now,
-        context=True,
-    )
-    return max(delay, 10.0)

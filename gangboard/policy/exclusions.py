@@ -1,7 +1,7 @@
 """The node requirement with which a relocation keeps a Job off a place, and the patch of the template.
 
 The scheduler accepts a node if any required node affinity term matches, so the requirement goes into each
-term. An annotation on the Job stores what was added, because the removal needs it. Both go with the Job: a
+term. An annotation on the Job stores the added requirement for its removal. Both go with the Job: a
 Job that its owner creates again has neither.
 """
 
@@ -52,7 +52,7 @@ class Exclusion:
 
 
 def read_exclusion(text: str) -> Exclusion | None:
-    """Return the exclusion in an annotation. None without one, or if somebody has made it unreadable."""
+    """Return the exclusion in an annotation. None without an annotation, or if it is unreadable."""
     try:
         value = json.loads(text) if text else None
     except ValueError:

@@ -44,7 +44,7 @@ class Destination:
 
     nodes: tuple[str, ...] = ()
     why: str = ""
-    """Clause that says why nobody can tell whether it fits. Empty if it fits."""
+    """Clause that says why the arithmetic cannot tell whether it fits. Empty if it fits."""
 
 
 def exclusion_of(

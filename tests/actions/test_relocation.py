@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import Any
 
 from gangboard.domain.action import Avoid
@@ -15,6 +16,18 @@ HOST = "kubernetes.io/hostname"
 
 def nodes_of(site: Site, job: str = WORKER) -> set[str]:
     return {pod["spec"].get("nodeName", "") for pod in site.pods(job)}
+
+
+def wait_running(site: Site, job: str = WORKER) -> None:
+    """Wait until all pods of the Job are ready, and let gangboard see them."""
+    ends_at = time.monotonic() + 10
+    while time.monotonic() < ends_at:
+        ready = site.job(job)["status"].get("ready") == 2
+        if ready and len(site.pods(job)) == 2 and "" not in nodes_of(site, job):
+            site.poll()
+            return
+        time.sleep(0.05)
+    raise AssertionError(site.job(job)["status"])
 
 
 def relocate(site: Site, *nodes: str, name: str = WORKER, **options: Any) -> Action:
@@ -86,7 +99,7 @@ def test_an_exclusion_goes_into_each_term_and_is_removed_again(site: Site) -> No
     assert relocate(site).state == "verified"
     added = {"key": HOST, "operator": "NotIn", "values": [before]}
     assert [term["matchExpressions"][-1] for term in terms(site.job())] == [added, added]
-    site.poll()
+    wait_running(site)
     action = site.act("relocate", avoid=Avoid())
     assert action.state == "verified", action.message
     assert terms(site.job()) == own

@@ -6,12 +6,12 @@ from collections.abc import Callable
 
 import pytest
 
-from gangboard.actions import finishing, relocation
+from gangboard.actions import relocation
 from gangboard.actions.sweeper import Sweeper
 from gangboard.domain.action import Avoid
 from gangboard.store.models import Action, Cluster, Grant, LeverRecord
 from tests.actions.site import JOBSET, JOBSETS, NAMESPACE, WORKER, Site, played
-from tests.actions.test_relocation import nodes_of, terms
+from tests.actions.test_relocation import nodes_of, terms, wait_running
 
 STARTING = (
     'policy "gangboard-hold" denied request: failed to configure policy: failed to find resource '
@@ -52,7 +52,7 @@ def test_a_refused_template_is_undone_and_remembered(site: Site, status: int, me
     runs_as_before(site, action)
     assert LeverRecord.objects.get(lever="exclusion").refuted_at is not None
     # The next one is warned about it.
-    site.poll()
+    wait_running(site)
     action = site.act("relocate", avoid=Avoid(tuple(nodes_of(site))))
     assert any("restart for nothing" in warning for warning in action.warnings)
     assert action.state == "verified", action.message
@@ -89,7 +89,6 @@ def test_an_api_server_that_has_just_started_is_waited_for(site: Site) -> None:
 
 def test_pods_that_do_not_end_are_named(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(relocation, "BEYOND_GRACE", -100.0)
-    monkeypatch.setattr(finishing, "BEYOND_GRACE", -100.0)
     pods = {pod["metadata"]["name"] for pod in site.pods()}
     action = play(site, "applied:written", lambda: None)
     assert action.state == "failed", action.message

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from django.db import transaction
 
-from gangboard.actions import actor_client, finishing, hold_expiry, rollback, service
+from gangboard.actions import actor_client, finishing, hold_expiry, hold_removal, rollback, service
 from gangboard.actions.execution import ActionExecution
 from gangboard.actions.finishing import ActionExit
 from gangboard.actions.requests import AcceptedRequest
@@ -120,7 +120,7 @@ def test_a_hold_that_is_left_armed(monkeypatch: pytest.MonkeyPatch) -> None:
             execution.write(due_at=None)
         return 0.0
 
-    monkeypatch.setattr(finishing, "remove_hold", end_only)
+    monkeypatch.setattr(hold_removal, "remove_hold", end_only)
     _find("no_hold_is_left_that_nobody_asked_for", seed=6)
 
 

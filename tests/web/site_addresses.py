@@ -49,6 +49,9 @@ def addresses(site: Site) -> dict[str, str]:
             for state in ("verified", "applied", "reverted", "refused")
         },
         "confirmation": f"/actions/confirm/?verb=suspend&target={site.target('llama', 2)}",
+        "relocation": f"/actions/confirm/?verb=relocate&target={site.target('llama', 2)}",
+        "relocation, with a place": f"/actions/confirm/?verb=relocate&target={site.target('llama', 2)}"
+        "&avoid=node:gpu-07",
         "several": "/actions/confirm/?verb=suspend"
         f"&target={site.target('llama', 2)}&target={site.target('llama', 0)}",
         "refusal": f"/actions/confirm/?verb=suspend&target={site.target('mixtral', 0)}",
