@@ -17,6 +17,8 @@ from gangboard.polling.checks.expansion import UID_PREFIX
 
 _UNPREDICTED = frozenset({"unschedulable", "scheduler-error"})
 """Codes of waiting pods for which the arithmetic has no answer: they quote a scheduler that has not run."""
+_PARTLY_PLACED = "partly-placed"
+"""Code of a gang that lacks nodes, even if its groups have their quorums."""
 _NOT_UNDERSTOOD = "not understood: "
 """Begin of `FitRow.why` for requirements that could also add capacity."""
 
@@ -70,7 +72,7 @@ def forecast_of(verdict: Verdict) -> CheckVerdict:
         return CheckVerdict.WOULD_RUN
     if finding.health in (Health.DEGRADED, Health.STARTING):
         needed = members.desired if members.quorum is None else members.quorum
-        is_placed = 0 < needed <= members.scheduled
+        is_placed = 0 < needed <= members.scheduled and finding.code != _PARTLY_PLACED
         return CheckVerdict.WOULD_RUN if is_placed else CheckVerdict.WOULD_WAIT
     return CheckVerdict.WOULD_WAIT if finding.health is Health.WAITING else CheckVerdict.WOULD_BLOCK
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -40,6 +41,7 @@ from gangboard.polling.checks.expansion import (
     Expander,
     ExpansionError,
     NewObject,
+    pods_below,
 )
 from gangboard.polling.checks.loaded_cluster import LoadedCluster, loaded_cluster
 from gangboard.polling.checks.queue_admission import (
@@ -50,10 +52,10 @@ from gangboard.polling.checks.queue_admission import (
     with_owner,
     with_suspend,
 )
-from gangboard.polling.checks.scheduling import place_all
+from gangboard.polling.checks.scheduling import place_all, running_pod
 from gangboard.polling.gang_inputs import GangReader, read_cluster_view
 from gangboard.polling.gang_rows import gang_row
-from gangboard.polling.visibility import why_capacity_unknown
+from gangboard.polling.visibility import group_resource, why_capacity_unknown
 from gangboard.store.models import Cluster
 from gangboard.store.observations import SILENT_AFTER
 from gangboard.store.verdict_spans import request_digest
@@ -129,7 +131,10 @@ class _Check:
             },
             blueprints=cache.blueprints.all(),
         )
-        self._expander = Expander(self._context, now)
+        groups = group_resource(cache.watched)
+        self._expander = Expander(
+            self._context, now, has_groups=groups is not None and bool(groups.version)
+        )
         self._reader = GangReader(cache)
         self._notes: list[str] = []
 
@@ -364,7 +369,19 @@ class _Check:
             return gang, verdict
         self._loaded.withdraw([*(item.uid for item in made.walk()), entry_uid(made)])
         self._add(replace(candidate, made=whole, forecast=_moved(candidate.forecast, whole)))
+        self._keep_nodes(gang, whole)
         return self._settled(whole.uid)
+
+    def _keep_nodes(self, before: Gang, made: NewObject) -> None:
+        """Give the pods that ran first the nodes that they had, because later pods only get what is left."""
+        nodes: defaultdict[str, list[str]] = defaultdict(list)
+        for pod in before.pods:
+            nodes[pod.meta.controller.name if pod.meta.controller else ""].append(pod.node)
+        for item in pods_below(made):
+            pod = item.model
+            left = nodes.get(pod.meta.controller.name if pod.meta.controller else "")
+            if left:
+                self._put_pod(running_pod(pod, left.pop()))
 
     def _unjudged(
         self, candidate: _Candidate, word: CheckVerdict, code: str, message: str

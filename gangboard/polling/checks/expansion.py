@@ -14,6 +14,7 @@ from gangboard.decode.list_watch_decoder import build_model, read_object
 from gangboard.decode.manifests import DEFAULT_NAMESPACE
 from gangboard.domain.api_resource import DecodeError, Resource
 from gangboard.domain.forecast import CreationContext, CreationUnknownError, Manifest
+from gangboard.domain.objects import is_job
 from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
 from gangboard.plugins import registry
@@ -27,6 +28,8 @@ AGE = timedelta(minutes=5)
 """Age of the objects of a check. Every grace period of a rule is over, so the verdict is that of a gang that settled."""
 UID_PREFIX = "check-"
 """Begin of the uids of objects that do not exist."""
+_GROUP_FIELDS = ("scheduling", "schedulingGroup", "workloadRef")
+"""Fields of the specs of pods and Jobs."""
 _READ_METADATA = ("name", "generateName", "namespace", "labels", "annotations")
 
 
@@ -59,7 +62,9 @@ class NewObject:
 class Expander:
     """Makes the objects of one check."""
 
-    def __init__(self, context: CreationContext, now: datetime) -> None:
+    def __init__(self, context: CreationContext, now: datetime, *, has_groups: bool = True) -> None:
+        """`has_groups`: the cluster serves core groups."""
+        self._has_groups = has_groups
         self.context = context
         self._created_at = (now - AGE).isoformat()
         self._numbers = count(1)
@@ -129,6 +134,8 @@ class Expander:
         if parent is not None:
             metadata["ownerReferences"] = [_owner_reference(parent)]
         served["metadata"] = metadata
+        if not self._has_groups:
+            _drop_group_fields(served)
         if _group_version(served)[0] == "" and served.get("kind") == "Pod":
             spec = served.get("spec")
             gates = spec.get("schedulingGates") if isinstance(spec, dict) else None
@@ -155,6 +162,24 @@ def _pending(*, gated: bool, since: str) -> dict[str, Any]:
         "lastTransitionTime": since,
     }
     return {"phase": "Pending", "conditions": [condition]}
+
+
+def _drop_group_fields(served: dict[str, Any]) -> None:
+    """Remove the fields about core groups from a pod or Job.
+
+    An API server drops them while the feature is off, and stores the rest.
+    """
+    group, spec = _group_version(served)[0], served.get("spec")
+    if not isinstance(spec, dict) or not (
+        is_job(group, str(served.get("kind"))) or (not group and served.get("kind") == "Pod")
+    ):
+        return
+    template = spec.get("template")
+    pod_spec = template.get("spec") if isinstance(template, dict) else None
+    for part in (spec, pod_spec):
+        if isinstance(part, dict):
+            for name in _GROUP_FIELDS:
+                part.pop(name, None)
 
 
 def _owner_reference(parent: NewObject) -> dict[str, Any]:

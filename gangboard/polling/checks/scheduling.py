@@ -103,7 +103,7 @@ def _assigned(
             chosen = [pod for pod in left.values() if only or _has_shape(pod, shape)][:number]
             for pod in chosen:
                 del left[pod.meta.ref.uid]
-                placed.append(_running(pod, node))
+                placed.append(running_pod(pod, node))
     return placed
 
 
@@ -118,7 +118,8 @@ def _has_shape(pod: Pod, shape: Shape) -> bool:
     )
 
 
-def _running(pod: Pod, node: str) -> Pod:
+def running_pod(pod: Pod, node: str) -> Pod:
+    """Return a pod that runs on a node and is ready."""
     since = pod.meta.created_at
     return replace(
         pod,

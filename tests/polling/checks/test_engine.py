@@ -188,6 +188,29 @@ def test_a_pod_without_its_group_is_blocked() -> None:
     assert (gang.kind, gang.verdict, gang.code) == ("Pod", BLOCKED, "podgroup-missing")
 
 
+def test_fields_about_groups_are_dropped_by_a_cluster_without_groups() -> None:
+    served = tuple(key for key in SERVED if "scheduling.k8s.io" not in key)
+    cluster = make_fleet(gpu_node("n0"), served=served)
+    text = job(spec="scheduling: {schedulingPolicy: {gang: {minCount: 2}}}")
+    gang = check_one(cluster, text)
+    assert (gang.verdict, gang.code) == (RUNS, "running"), gang.message
+    gang = check_one(cluster, job(more="schedulingGroup: {podGroupName: nowhere}"))
+    assert (gang.verdict, gang.code) == (RUNS, "running"), gang.message
+
+
+def test_what_runs_first_keeps_its_node_when_the_rest_does_not_fit() -> None:
+    """A group of workers must not take the node of the driver, without which they do not exist."""
+    text = JOBSET.replace("cpu: 1}", "cpu: 40}").replace(
+        "{limits: {nvidia.com/gpu: 4}}", "{requests: {cpu: 20}}"
+    )
+    text = text.replace("replicas: 2", "replicas: 1").replace(
+        "{parallelism: 2, completions: 2, ", "{parallelism: 3, completions: 3, "
+    )
+    gang = check_one(make_fleet(gpu_node("n0")), text)
+    assert (gang.verdict, gang.code) == (WAITS, "partly-placed"), gang.message
+    assert gang.message.endswith("and 4 are free on the only usable node; 1 of 3 pods is placed.")
+
+
 # Several objects
 
 
