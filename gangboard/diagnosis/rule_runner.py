@@ -12,7 +12,7 @@ from gangboard.domain.capacity import PlacementRequest
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.placement_result import PlacementResult
 from gangboard.domain.verdict import Evidence, Finding
-from gangboard.facts.gang import Gang
+from gangboard.facts.gang import NO_ALERT, Gang
 from gangboard.facts.unit import Unit
 from gangboard.plugins import reasons, registry
 from gangboard.plugins.rule import GangRule, UnitRule
@@ -32,12 +32,15 @@ class UnitRules(NamedTuple):
 def rules_for(unit: Unit) -> UnitRules:
     """Return the rules that apply to a unit."""
     ref, is_queued = unit.owner.meta.ref, unit.gang.is_any_queued
+    has_use_alert = unit.gang.use_alert is not NO_ALERT
     is_grouped = unit.group is not None or bool(unit.group_name)
     grouping = _grouping_api_of(unit) if is_grouped else ""
     rules = UnitRules([], [], [])
     for rule in reasons.unit_rules_for(ref.group, ref.kind, grouping):
-        if (rule.for_waiting_units and not unit.unplaced) or (
-            rule.for_queued_units and not is_queued
+        if (
+            (rule.for_waiting_units and not unit.unplaced)
+            or (rule.for_queued_units and not is_queued)
+            or (rule.for_use_alerts and not has_use_alert)
         ):
             continue
         if rule.is_additional:

@@ -48,6 +48,8 @@ class UnitRule:
     """The engine tries the rule only for a unit with a pod that waits for a node."""
     for_queued_units: bool = False
     """The engine tries the rule only for units of a gang that a queue manages, fully or partly."""
+    for_use_alerts: bool = False
+    """The engine tries the rule only for units of a gang with a conspicuous use of its accelerators."""
     for_merged_units: bool = False
     """The placement arithmetic finds the reason for waiting members.
 

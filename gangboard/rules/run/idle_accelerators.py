@@ -65,4 +65,5 @@ RULE = UnitRule(
     find,
     health=Health.DEGRADED,
     is_additional=True,
+    for_use_alerts=True,
 )

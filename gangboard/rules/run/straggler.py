@@ -65,5 +65,12 @@ def _advice(pod: Pod, source: ObjectRef) -> tuple[AdvisedStep, ...]:
 
 
 RULE = UnitRule(
-    "straggler", Stage.RUN, "A pod lags", 99, find, health=Health.DEGRADED, is_additional=True
+    "straggler",
+    Stage.RUN,
+    "A pod lags",
+    99,
+    find,
+    health=Health.DEGRADED,
+    is_additional=True,
+    for_use_alerts=True,
 )
