@@ -132,13 +132,14 @@ def read_url(source: PrometheusSource, query: str, *, token: str, ca_file: str) 
         raise PrometheusError(
             f"The file of GANGBOARD_PROMETHEUS_CA cannot be used: {_why(error)}."
         ) from error
-    watchdog = threading.Timer(TOTAL_SECONDS, _cut, [connection])
+    is_late = threading.Event()
+    watchdog = threading.Timer(TOTAL_SECONDS, _cut, [connection, is_late])
     watchdog.daemon = True
     watchdog.start()
     try:
         return _exchange(connection, path, headers, host)
     except (OSError, urllib3.exceptions.HTTPError) as error:
-        if not watchdog.is_alive():
+        if is_late.is_set():
             why = f"no complete answer within {TOTAL_SECONDS:g} s"
         else:
             why = _why(error)
@@ -177,8 +178,9 @@ def _connection(url: str, ca_file: str) -> HTTPConnection:
     return HTTPSConnection(host, parts.port or 443, timeout=CONNECT_SECONDS, ssl_context=context)
 
 
-def _cut(connection: HTTPConnection) -> None:
-    """End a read that takes too long. Its thread gets an error."""
+def _cut(connection: HTTPConnection, is_late: threading.Event) -> None:
+    """End a read that takes too long, after setting the event. Its thread gets an error."""
+    is_late.set()
     sock = connection.sock
     if sock is not None:
         with suppress(OSError):
