@@ -139,10 +139,7 @@ def read_url(source: PrometheusSource, query: str, *, token: str, ca_file: str) 
     try:
         return _exchange(connection, path, headers, host)
     except (OSError, urllib3.exceptions.HTTPError) as error:
-        if is_late.is_set():
-            why = f"no complete answer within {TOTAL_SECONDS:g} s"
-        else:
-            why = _why(error)
+        why = f"no complete answer within {TOTAL_SECONDS:g} s" if is_late.is_set() else _why(error)
         raise PrometheusError(f"Prometheus {host} cannot be read: {why}.") from error
     finally:
         watchdog.cancel()
