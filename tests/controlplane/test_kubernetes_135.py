@@ -78,7 +78,7 @@ def test_hold_policy_of_v1beta1_is_in_force(
     client.wait_for(JOBSET, "JobSet", "run", where, until=_both_ready)
     siblings = _uids(client, where, "run-w-1")
     with _hold_installed(client):
-        assert not _resumed_would_stay_suspended(client, where)
+        wait(lambda: _is_resume_allowed(client, where), what="the policy to know its parameters")
         hold = _hold(where, owner)
         client.create(hold)
         wait(lambda: _resumed_would_stay_suspended(client, where), what="the Hold to be in force")
@@ -128,6 +128,16 @@ def _resumed_would_stay_suspended(client: Client, namespace: str) -> bool:
     resume = {"spec": {"suspend": False}}
     answer = client.patch("batch/v1", "Job", "run-w-0", resume, namespace, dry_run=True)
     return bool(answer["spec"].get("suspend"))
+
+
+def _is_resume_allowed(client: Client, namespace: str) -> bool:
+    """Return whether a resume is accepted. The API server refuses it until it has read the new Hold resource."""
+    try:
+        return not _resumed_would_stay_suspended(client, namespace)
+    except ApiError as error:
+        if "not yet synced" in str(error):
+            return False
+        raise
 
 
 def _spec_of_held(client: Client, namespace: str) -> tuple[int, bool]:

@@ -100,10 +100,12 @@ def count_evictions(
         if row.code == EvictionCode.PREEMPTED
     )
     queues = Counter((clusters[row.cluster_id].cluster, row.queue, "") for row in rows)
+    known = read_coverage(_selected(filters, clusters), begin=first, end=now.date(), now=now)
+    was_observed = any(row.observed_seconds for row in known.coverage)
     return EvictionCounts(
         since=first,
-        count=len(rows),
-        known=read_coverage(_selected(filters, clusters), begin=first, end=now.date(), now=now),
+        count=len(rows) if rows or was_observed else None,
+        known=known,
         days=_days(rows),
         victims=_most(victims),
         takers=_most(takers, unknown="unknown"),

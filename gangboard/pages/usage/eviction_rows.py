@@ -38,7 +38,9 @@ class EvictionCounts:
     """Evictions of the last days, counted."""
 
     since: date = shown("Since", "First day that is counted (UTC).")
-    count: int = shown("Evictions")
+    count: int | None = shown(
+        "Evictions", "Null if no selected cluster was observed in these days and none is known."
+    )
     known: Coverage = shown("Known", "How much of these days is known.")
     days: tuple[DayRow, ...] = shown("By day", "Days with evictions, the newest first.")
     victims: tuple[CountRow, ...] = shown(
