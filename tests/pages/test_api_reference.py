@@ -14,7 +14,7 @@ from gangboard.pages.templatetags.code_words import with_code
 from tests.personas import Person
 from tests.web.access_table import API
 
-NOT_LISTED = {"api/v1/", "api/v1/actions", "api/v1/<path:rest>/", "api/v1/schema/"}
+NOT_LISTED = {"api/v1/", "api/v1/actions", "api/v1/checks", "api/v1/<path:rest>/", "api/v1/schema/"}
 """The list of resources, another spelling, an unknown path, and the document itself."""
 
 
