@@ -117,13 +117,34 @@ def test_wait_does_not_report_done_at_its_timeout(as_persona: Run, fake_clock: F
     assert sum(fake_clock.slept) == 3
 
 
-def test_check_reports_a_missing_server_feature(as_persona: Run, tmp_path: Path) -> None:
+def test_check_prints_a_forecast_for_each_cluster(
+    as_persona: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No worker runs here, so the forecast is unknown."""
+    monkeypatch.setattr("gangboard.pages.check.api.WAIT_SECONDS", 0.0)
+    manifests = tmp_path / "job.yaml"
+    manifests.write_text(
+        "{apiVersion: batch/v1, kind: Job, metadata: {name: train, namespace: team-a}}"
+    )
+    result = as_persona("operator", "check", "-f", str(manifests), "--cluster", "east")
+    assert (result.code, result.err) == (2, "")
+    head, row = result.out.splitlines()
+    assert head.split() == ["CLUSTER", "KIND", "NAME", "VERDICT", "CODE", "MESSAGE"]
+    assert row.split()[0] == "east"
+    assert "unknown" in row.split()
+
+
+def test_check_reports_what_it_cannot_check(as_persona: Run, tmp_path: Path) -> None:
     manifests = tmp_path / "job.yaml"
     manifests.write_text("kind: Job\n")
     result = as_persona("operator", "check", "-f", str(manifests))
     assert (result.code, result.out) == (2, "")
-    assert result.err == (
-        "gangboard: This server does not check manifests: that needs a later release of gangboard.\n"
+    assert result.err == "gangboard: manifests: Document 1 has no apiVersion.\n"
+    manifests.write_text("{apiVersion: batch/v1, kind: Job, metadata: {name: train}}")
+    nowhere = as_persona("operator", "check", "-f", str(manifests), "--cluster", "nowhere")
+    assert (nowhere.code, nowhere.out) == (2, "")
+    assert nowhere.err == (
+        "gangboard: You see no such cluster, or this server is too old to check manifests.\n"
     )
     missing = as_persona("operator", "check", "-f", str(tmp_path / "none.yaml"))
     assert missing.code == 2

@@ -9,9 +9,9 @@ from pathlib import Path
 from gangboard_client.context import Context
 from gangboard_client.errors import NotReachedError, RefusedError, UsageError
 
-LARGEST = 4 * 1024 * 1024
+LARGEST = 256 * 1024
 PLACED, UNKNOWN = "admitted-and-placed", "unknown"
-NOT_SERVED = "This server does not check manifests: that needs a later release of gangboard."
+NOT_SERVED = "You see no such cluster, or this server is too old to check manifests."
 
 
 def check(context: Context, args: Namespace) -> int:
