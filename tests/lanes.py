@@ -40,6 +40,7 @@ WAITING: tuple[Sequence[str], ...] = (
         "queues/test_real_",
         "controlplane/test_creates.py",
         "controlplane/checks/",
+        "controlplane/forecasts/",
         "controlplane/test_kueue.py",
         "controlplane/test_leaderworkerset.py",
         "controlplane/test_manifest_faults.py",
