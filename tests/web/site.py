@@ -490,7 +490,7 @@ def fill_usage(cluster: Cluster, now: datetime) -> None:
                     code=code,
                     **{name: value / (number + 1) for name, value in amounts.items()},
                 )
-    victim = Gang.objects.get(cluster=cluster, name="llama-sft")
+    victim = Gang.objects.get(cluster=cluster, name="will-flap")
     for hours in (0.5, 1.1, 2.2, 27, 50):
         factories.make_eviction(victim, at=now - timedelta(hours=hours))
     other = Gang.objects.get(cluster=cluster, name="has-a-past")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from datetime import timedelta
 from itertools import pairwise
 from pathlib import Path
 from typing import Literal
@@ -11,6 +12,7 @@ from typing import Literal
 import pytest
 from axe_playwright_python.base import AXE_SCRIPT, AxeResults
 from django.urls import resolve
+from django.utils import timezone
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from gangboard.domain.health import Health
@@ -373,13 +375,14 @@ class TestHistory:
     def test_a_new_verdict_appears_without_a_reload(self, page: Page, site: Site) -> None:
         page.goto(f"{site.url}/gangs/{site.gang_id('llama-sft')}/")
         expect(page.locator(".strip")).to_have_count(0)
+        began_at = (timezone.now() - timedelta(hours=1)).strftime("%Y-%m-%d %H:%M:%S")
         site.write(
             "INSERT INTO store_verdictspan (cluster_id, gang_id, api_group, kind, namespace, name,"
             " uid, health, stage, code, title, message, findings, queue, shape, desired,"
             " accelerators, began_at, last) SELECT cluster_id, id, api_group, kind, namespace,"
             " name, uid, 'waiting', 'placement', 'fragmented', 'Fragmented', 'Said just now.', '',"
-            " queue, '', desired, accelerators, '2026-01-01 00:00:00', 0"
-            " FROM store_gang WHERE name = 'llama-sft'"
+            " queue, '', desired, accelerators, ?, 0 FROM store_gang WHERE name = 'llama-sft'",
+            began_at,
         )
         expect(page.locator("#history").get_by_text("Said just now.")).to_be_visible(timeout=SOON)
         expect(page.locator(".strip > svg")).to_have_count(1)
