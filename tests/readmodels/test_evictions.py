@@ -15,7 +15,7 @@ from gangboard.pages.usage.eviction_queries import (
 from gangboard.readmodels.evictions import GangEvictions, read_gang_evictions
 from gangboard.readmodels.freshness import read_freshness
 from gangboard.store.access import Scope, Viewer
-from gangboard.store.models import Gang
+from gangboard.store.models import Cluster, Gang
 from tests.factories import make_cluster, make_eviction, make_gang
 
 pytestmark = pytest.mark.django_db
@@ -118,6 +118,12 @@ def test_hidden_takers_are_counted_together(gang: Gang) -> None:
 def test_a_viewer_gets_the_evictions_of_its_namespaces(gang: Gang, owner: Viewer) -> None:
     make_eviction(gang, at=NOW)
     viewer = reader(gang, "vision")
+    clusters = read_freshness(viewer=viewer, now=NOW)
+    unobserved = count_evictions(
+        viewer=viewer, filters=EvictionFilters(), clusters=clusters, now=NOW
+    )
+    assert unobserved.count is None
+    Cluster.objects.update(usage_since=NOW - timedelta(days=20))
     for person, number in ((owner, 1), (viewer, 0)):
         clusters = read_freshness(viewer=person, now=NOW)
         rows = list(all_evictions(person, EvictionFilters(), clusters))
