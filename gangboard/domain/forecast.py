@@ -30,7 +30,7 @@ class CreationContext:
     api_versions: Mapping[str, str] = field(default_factory=dict)
     """Resource key → version that the cluster serves. A kind that is not served is not in it."""
     blueprints: tuple[Blueprint, ...] = ()
-    """Known blueprints of the cluster, such as the runtimes that TrainJobs name."""
+    """Known blueprints of the cluster, the templates that owners name."""
     dependencies_met: bool = False
     """Whether children that wait for others count as created, as if the others were ready or complete."""
 

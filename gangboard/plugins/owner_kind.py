@@ -270,7 +270,7 @@ class OwnerKind:
     def creates(self, manifest: Manifest, context: CreationContext) -> Iterable[Manifest]:
         """Return the objects that the controller creates from a new object at once, as it would write them.
 
-        These are its direct children only, such as the Jobs of a JobSet or the pods of a Job, with its groups.
+        These are its direct children only, such as the child Jobs of an owner or the pods of a Job, with its groups.
         They have no uid and no owner reference, which the caller adds. Children that wait for others
         (`Role.depends_on`) are not among them, unless the context says that they are created. A manifest that another
         object created has its owner reference, which decides whether a controller creates a group for it. Raises

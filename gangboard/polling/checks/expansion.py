@@ -23,7 +23,7 @@ from gangboard.polling.cluster_cache import resources
 MAX_OBJECTS = 5_000
 """Most objects that one manifest may make. Beyond that the check says that it cannot tell."""
 MAX_LEVELS = 8
-"""Deepest chain of owners. The longest known one has 4: a TrainJob, its JobSet, a Job, a pod."""
+"""Deepest chain of owners. The longest known one has 4: an owner, its middle owner, a Job, a pod."""
 AGE = timedelta(minutes=5)
 """Age of the objects of a check. Every grace period of a rule is over, so the verdict is that of a gang that settled."""
 UID_PREFIX = "check-"
