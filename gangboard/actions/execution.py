@@ -37,7 +37,6 @@ _TIME_KEYS = frozenset(
         "quiet_since",
         "missing_since",
         "stopping_since",
-        "starting_since",
         "removing_since",
     }
 )

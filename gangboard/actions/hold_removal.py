@@ -24,7 +24,6 @@ from gangboard.actions.finishing import (
 )
 from gangboard.actions.live_objects import LiveReader
 from gangboard.domain.action import ActionState, StepKind, StepState, Verb
-from gangboard.domain.hold import POLICY_STARTING
 from gangboard.domain.pod import Pod
 from gangboard.domain.shell import command, line_in_cluster
 from gangboard.kube.errors import KubeError, KubeErrorCode
@@ -113,8 +112,7 @@ def _roll_back(execution: ActionExecution) -> str | None:
     try:
         return rollback.roll_back(execution)
     except KubeError as error:
-        is_starting = POLICY_STARTING in error.api_status.message
-        if (error.permanent and not is_starting) or _waited(execution) > PATIENCE_SECONDS:
+        if error.permanent or _waited(execution) > PATIENCE_SECONDS:
             return f"It is unknown if {execution.object_name} is suspended: {error.sentence}"
         return None
 

@@ -17,6 +17,7 @@ TRANSIENT_CODES = frozenset(
         KubeErrorCode.UNREACHABLE,
         KubeErrorCode.TIMEOUT,
         KubeErrorCode.THROTTLED,
+        KubeErrorCode.POLICY_NOT_READY,
         KubeErrorCode.BROKEN_OFF,
         KubeErrorCode.SERVER_ERROR,
         KubeErrorCode.NOT_JSON,

@@ -8,7 +8,6 @@ action's own Hold are ever sent twice.
 from __future__ import annotations
 
 import json
-from datetime import datetime
 from typing import Any
 
 from gangboard.actions import (
@@ -26,7 +25,7 @@ from gangboard.actions.drift_detection import unguard_older_actions
 from gangboard.actions.execution import ActionExecution
 from gangboard.actions.finishing import ActionExit, exit_early
 from gangboard.domain.action import ActionState, StepKind, StepState
-from gangboard.domain.hold import HOLD_LEVER, POLICY_STARTING
+from gangboard.domain.hold import HOLD_LEVER
 from gangboard.kube.errors import KubeError, KubeErrorCode, WriteOutcome
 from gangboard.kube.write_client import Answer
 from gangboard.store.levers import save_lever_proof
@@ -35,8 +34,6 @@ from gangboard.store.models import ActionStep
 PROOF_SECONDS = 2.0
 """An admission policy sees a new Hold after 30 to 60 ms (observed); with several API servers, later."""
 PROOF_PAUSE = 0.1
-POLICY_SECONDS, POLICY_PAUSE = 45.0, 1.0
-"""Longest wait for an API server that has just started, and the time between two tries, in seconds."""
 _REHEARSED = "rehearsed"
 _DONE = (StepState.DONE.value, StepState.SKIPPED.value)
 
@@ -114,12 +111,7 @@ def _prove(execution: ActionExecution, step: ActionStep) -> float:
     sends = step.sends
     while True:
         execution.checkpoint(f"{step.kind}:about-to-send")
-        try:
-            raw = json.loads(actor_client.send(execution.client, step).body)
-        except KubeError as error:
-            if not _is_policy_starting(execution, error):
-                raise
-            return POLICY_PAUSE
+        raw = json.loads(actor_client.send(execution.client, step).body)
         sends += 1
         waited = execution.clock.monotonic() - started
         if raw["metadata"]["uid"] != step.subject["uid"]:
@@ -148,19 +140,6 @@ def _prove(execution: ActionExecution, step: ActionStep) -> float:
         execution.write(step=step, step_columns=columns)
     execution.checkpoint(f"{step.kind}:recorded")
     return 0.0
-
-
-def _is_policy_starting(execution: ActionExecution, error: KubeError) -> bool:
-    """Return whether an API server that has just started does not know the Holds yet.
-
-    On 1.37 it refuses writes to Jobs for up to 29 s then (observed).
-    """
-    if POLICY_STARTING not in error.api_status.message:
-        return False
-    since = execution.context.setdefault("starting_since", execution.now.isoformat())
-    execution.write(context=True)
-    waited = (execution.now - datetime.fromisoformat(since)).total_seconds()
-    return waited < POLICY_SECONDS
 
 
 def _record_refuted(execution: ActionExecution, step: ActionStep, raw: Json, sends: int) -> float:
@@ -240,8 +219,11 @@ def _sending_columns(
 
 
 def _record_error(execution: ActionExecution, step: ActionStep, error: KubeError) -> float:
-    if error.write_outcome is WriteOutcome.NOT_SENT:
-        # No byte was sent, so the step is pending again.
+    if (
+        error.write_outcome is WriteOutcome.NOT_SENT
+        or error.code == KubeErrorCode.POLICY_NOT_READY
+    ):
+        # Nothing was changed, so the step is pending again.
         columns = {"state": StepState.PENDING.value, "sends": step.sends - 1}
         columns["result"] = error.sentence
         if step.kind == StepKind.CREATE_HOLD.value:

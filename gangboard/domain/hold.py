@@ -25,8 +25,6 @@ HOLD_EXCLUSION_LEVER = "hold-exclusion"
 """Key of the lever that relocates a Job under a Hold of its own."""
 ACTION_ANNOTATION = "gangboard.dev/action"
 """Annotation with the id of the last action on the object. It resolves an action with an unknown outcome."""
-POLICY_STARTING = "failed to find resource referenced by paramKind"
-"""Part of the 403 of an API server that has just started and does not know the Hold resource yet."""
 SHORTEST_REASON, LONGEST_REASON = 3, 1024
 """Length of the reason of an action in characters, in the database and in a Hold."""
 LONGEST_BY = 256

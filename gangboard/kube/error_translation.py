@@ -35,6 +35,8 @@ _STATUS_CODES = {
     422: (KubeErrorCode.INVALID, "does not accept"),
     429: (KubeErrorCode.THROTTLED, "asks gangboard to slow down for"),
 }
+_POLICY_NOT_READY = "failed to find resource referenced by paramKind"
+"""Part of the message of an API server that has just started and does not know a policy's parameters yet."""
 _ALREADY_EXISTS = (KubeErrorCode.ALREADY_EXISTS, "already has the object of")
 _CERTIFICATE_FAULTS = {
     9: "is not valid yet",
@@ -172,6 +174,8 @@ def status_error(
         code, verb = KubeErrorCode.SERVER_ERROR, "failed to answer"
     elif status == 409 and api_status.reason == "AlreadyExists":
         code, verb = _ALREADY_EXISTS
+    elif status == 403 and _POLICY_NOT_READY in api_status.message:
+        code, verb = KubeErrorCode.POLICY_NOT_READY, "cannot apply its admission policies yet to"
     else:
         code, verb = _STATUS_CODES.get(status, (KubeErrorCode.BAD_REQUEST, "does not understand"))
     quote = clean_text(api_status.message, LONGEST_QUOTE)

@@ -22,6 +22,10 @@ class KubeErrorCode(StrEnum):
     """401: the server rejects the credentials."""
     FORBIDDEN = "forbidden"
     """403: the account lacks the permission."""
+    POLICY_NOT_READY = "policy-not-ready"
+    """403 of an API server that does not know the parameters of an admission policy yet.
+
+    After its start a server refuses so for up to 29 s (observed)."""
     NOT_FOUND = "not-found"
     """404: the path or the object does not exist, see `KubeError.is_object_missing`."""
     GONE = "gone"

@@ -33,6 +33,11 @@ BATCH, JOBSETS, HOLDS = "batch/v1", "jobset.x-k8s.io/v1alpha2", "gangboard.dev/v
 
 PATCH = "patch:about-to-send"
 """The checkpoint right before the patch leaves."""
+POLICY_NOT_READY = (
+    'policy "gangboard-hold" denied request: failed to configure policy: failed to find resource '
+    "referenced by paramKind: 'gangboard.dev/v1alpha1, Kind=Hold'"
+)
+"""Message of the 403 of an API server that has just started (observed)."""
 
 
 class Killed(BaseException):

@@ -9,7 +9,18 @@ import pytest
 
 from gangboard.store.models import Action, Grant
 from simulator.resources import JOBS
-from tests.actions.site import JOBSET, JOBSETS, NAMESPACE, PATCH, WORKER, Killed, Site, at, played
+from tests.actions.site import (
+    JOBSET,
+    JOBSETS,
+    NAMESPACE,
+    PATCH,
+    POLICY_NOT_READY,
+    WORKER,
+    Killed,
+    Site,
+    at,
+    played,
+)
 
 
 def nothing_left(site: Site, action: Action) -> None:
@@ -84,6 +95,35 @@ def test_a_refused_hold_ends_the_action_with_its_reason(site: Site, code: int) -
     assert action.state == ("conflict" if code == 409 else "failed"), action.message
     nothing_left(site, action)
     assert site.wire.writes("patch", "jobs") == []
+
+
+@pytest.mark.parametrize("when", ["check:written", "prove-hold:about-to-send", PATCH])
+def test_an_api_server_that_has_just_started_is_waited_for(site: Site, when: str) -> None:
+    def fail() -> None:
+        site.simulator.faults.status(
+            403, resource="jobs", verb="patch", count=6, message=POLICY_NOT_READY
+        )
+
+    action = played(site, when, fail)
+    assert action.state == "verified", action.message
+    assert [step.sends for step in action.steps.filter(kind="patch")] == [1]
+    assert len(site.holds()) == 1
+
+
+@pytest.mark.parametrize(
+    ("when", "state"), [("check:written", "expired"), ("prove-hold:about-to-send", "expired")]
+)
+def test_an_api_server_that_stays_so_is_named(site: Site, when: str, state: str) -> None:
+    def fail() -> None:
+        site.simulator.faults.status(
+            403, resource="jobs", verb="patch", count=10_000, message=POLICY_NOT_READY
+        )
+
+    action = played(site, when, fail)
+    assert action.state == state, action.message
+    assert "cannot apply its admission policies yet" in action.message
+    assert POLICY_NOT_READY in action.message
+    nothing_left(site, action)
 
 
 def test_an_unsent_patch_is_sent_later(site: Site) -> None:

@@ -10,13 +10,8 @@ from gangboard.actions import relocation
 from gangboard.actions.sweeper import Sweeper
 from gangboard.domain.action import Avoid
 from gangboard.store.models import Action, Cluster, Grant, LeverRecord
-from tests.actions.site import JOBSET, JOBSETS, NAMESPACE, WORKER, Site, played
+from tests.actions.site import JOBSET, JOBSETS, NAMESPACE, POLICY_NOT_READY, WORKER, Site, played
 from tests.actions.test_relocation import nodes_of, terms, wait_running
-
-STARTING = (
-    'policy "gangboard-hold" denied request: failed to configure policy: failed to find resource '
-    "referenced by paramKind: 'gangboard.dev/v1alpha1, Kind=Hold'"
-)
 
 
 def play(site: Site, when: str, do: Callable[[], object], **options: object) -> Action:
@@ -79,12 +74,18 @@ def test_a_lost_answer_is_resolved_by_a_read(site: Site, step: str, applied: boo
     assert bool(terms(site.job())) is (applied or step == "restart")
 
 
-def test_an_api_server_that_has_just_started_is_waited_for(site: Site) -> None:
+@pytest.mark.parametrize(
+    "step", ["check:written", "exclude:rehearsal", "exclude:about-to-send", "delete-hold:recorded"]
+)
+def test_an_api_server_that_has_just_started_is_waited_for(site: Site, step: str) -> None:
     def fail() -> None:
-        site.simulator.faults.status(403, resource="jobs", verb="patch", count=6, message=STARTING)
+        site.simulator.faults.status(
+            403, resource="jobs", verb="patch", count=6, message=POLICY_NOT_READY
+        )
 
-    action = play(site, "delete-hold:recorded", fail)
+    action = play(site, step, fail)
     assert action.state == "verified", action.message
+    assert LeverRecord.objects.get(lever="exclusion").refuted_at is None
 
 
 def test_pods_that_do_not_end_are_named(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:

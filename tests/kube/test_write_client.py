@@ -206,6 +206,18 @@ def test_a_refusal_is_a_response(
     assert f"PATCH {JOB} ({status}): {message}" in error.sentence
 
 
+def test_a_policy_whose_parameters_are_not_known_yet_is_no_missing_right(
+    serve: Serve, connect: Connect
+) -> None:
+    message = (
+        'policy "x" denied request: failed to configure policy: failed to find resource referenced by '
+        "paramKind: 'example.com/v1, Kind=Rule'"
+    )
+    error = failed(connect(serve(saying(403, reason="Forbidden", message=message))))
+    assert (error.code, error.permanent) == ("policy-not-ready", False)
+    assert error.write_outcome is WriteOutcome.ANSWERED
+
+
 def test_a_refusal_has_details_and_an_audit_id(serve: Serve, connect: Connect) -> None:
     document = {
         "kind": "Status",
