@@ -34,10 +34,9 @@ def check_preconditions(execution: ActionExecution) -> ActionExit | None:
             return ActionExit(ActionState.FAILED, f"Stopped half-way: {sentence}")
         return ActionExit(ActionState.REFUSED, f"{sentence} Nothing was sent.")
     if not is_sent and is_expired(execution):
-        return ActionExit(
-            ActionState.EXPIRED,
-            "It was not sent within five minutes of the click, so it has expired.",
-        )
+        trouble = execution.context.get("trouble", {}).get("sentence", "")
+        sentence = "It was not sent within five minutes of the click, so it has expired."
+        return ActionExit(ActionState.EXPIRED, f"{sentence} {trouble}".rstrip())
     return None
 
 

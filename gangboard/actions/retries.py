@@ -41,6 +41,7 @@ def after_error(
         "trouble", {"since": execution.now.isoformat(), "tries": 0}
     )
     failure["tries"] += 1
+    failure["sentence"] = sentence
     backoff = _FIRST_RETRY * 2 ** min(failure["tries"] - 1, 20)
     if _is_unresolved(execution):
         delay = retry_after or min(_LONGEST_AFTER_SENDING, backoff)
