@@ -20,11 +20,12 @@ CASES = tuple(
 MOST_WRONG = 0.1
 
 
-@pytest.mark.parametrize("profile", ["136", "plain"])
+@pytest.mark.parametrize(("profile", "first"), [("136", 0), ("plain", 1)])
 def test_forecasts_of_jobs_come_true(
-    profile: str, request: pytest.FixtureRequest, no_nodes: Fleets
+    profile: str, first: int, request: pytest.FixtureRequest, no_nodes: Fleets
 ) -> None:
+    """Each version takes every second case. On 1.37 with gangs `test_check_truth` has all of them."""
     plane: ControlPlane = request.getfixturevalue(f"controlplane_{profile}")
-    client = no_nodes(plane)
-    with prepared(plane, client, CASES) as scene:
-        assert_true(compare(scene, CASES), most_wrong=MOST_WRONG)
+    client, cases = no_nodes(plane), CASES[first::2]
+    with prepared(plane, client, cases) as scene:
+        assert_true(compare(scene, cases), most_wrong=MOST_WRONG)
