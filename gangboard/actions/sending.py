@@ -219,10 +219,7 @@ def _sending_columns(
 
 
 def _record_error(execution: ActionExecution, step: ActionStep, error: KubeError) -> float:
-    if (
-        error.write_outcome is WriteOutcome.NOT_SENT
-        or error.code == KubeErrorCode.POLICY_NOT_READY
-    ):
+    if error.write_outcome is WriteOutcome.NOT_SENT or error.code == KubeErrorCode.POLICY_NOT_READY:
         # Nothing was changed, so the step is pending again.
         columns = {"state": StepState.PENDING.value, "sends": step.sends - 1}
         columns["result"] = error.sentence
