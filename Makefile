@@ -43,8 +43,11 @@ fmt: venv
 
 venv: $(VENV)/.made
 
+# A linked environment belongs to another checkout, which renews it.
+ifeq ($(shell test -L $(VENV) && echo linked),)
 $(VENV)/.made: requirements/dev.txt
 $(VENV)/.runs: requirements/runtime.txt
+endif
 $(VENV)/.made $(VENV)/.runs:
 	@echo "Making $(VENV) with the locked dependencies (up to half a minute) ..."
 	@$(PYTHON) -c 'import sys; sys.exit("gangboard needs Python 3.11 or newer") if sys.version_info < (3, 11) else None'

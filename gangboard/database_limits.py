@@ -3,15 +3,8 @@
 A web process has hundreds of threads, so its connections come from a pool of fixed size. A worker has a
 connection for each of its threads, because a poll keeps its connection for the whole window.
 
-| Process | Connections at most, as shipped |
-|---|---|
-| web, two of them | 2 x 16 (`GANGBOARD_DATABASE_CONNECTIONS`) |
-| poll, three of them | 3 x 11 (`GANGBOARD_POLL_SLOTS` and three) |
-| act | 19 |
-| prove | 5 |
-| notify | 3 |
-| beat | 1 |
-| together | 93 of the 97 that PostgreSQL gives by default |
+Two web processes, three poll workers, and one of each other process fit into PostgreSQL's default of 100 connections.
+docs/settings.md has the number of each.
 
 A management command has one connection and no pool.
 """

@@ -151,6 +151,8 @@ class Role:
     requests: dict[str, Decimal] = field(default_factory=dict)
     """Resource requests of one pod."""
     depends_on: tuple[Dependency, ...] = ()
+    needs_any: bool = False
+    """One met dependency is enough. Otherwise all of them are required."""
     group_name: str = ""
     """PodGroup that the pod template names (brought along), or empty."""
     child_names: tuple[str, ...] = ()

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from datetime import datetime
 
 from gangboard.domain.owner import Dependency, LeaderState, Role
 from gangboard.domain.pod import Pod
+from gangboard.facts.roles import Progress, creates_pods
 from gangboard.facts.unit import Unit
 
 
@@ -18,10 +20,12 @@ class Waiting:
     dependency: Dependency
     on: Role | None
     """The role it waits for, or None if the owner has no role of that name."""
+    progress: Progress | None
+    """How far the other role is. None if that is unknown."""
 
 
 def waiting_roles(unit: Unit) -> tuple[Waiting, ...]:
-    """Return roles whose Jobs are not created or not started because of a dependency."""
+    """Return roles whose Jobs or pods are not created or not started because of a dependency."""
     unmet = unit.gang.unmet
     waiting = [role for role in unit.roles if role.name in unmet]
     if not waiting:
@@ -29,11 +33,24 @@ def waiting_roles(unit: Unit) -> tuple[Waiting, ...]:
     absent = frozenset(unit.missing_jobs)
     suspended = {job.role_name for job in unit.jobs if job.suspended}
     return tuple(
-        Waiting(role, dependency, on)
+        Waiting(role, item.dependency, item.on, item.progress)
         for role in waiting
-        if role.name in suspended or not absent.isdisjoint(role.child_names)
-        for dependency, on in unmet[role.name]
+        if role.name in suspended
+        or not absent.isdisjoint(role.child_names)
+        or _lacking_pods(unit, role)
+        for item in unmet[role.name]
     )
+
+
+def _lacking_pods(unit: Unit, role: Role) -> int:
+    """Return the number of missing pods of a role whose pods the owner creates itself, else 0.
+
+    Pods that terminate or have ended are not missing, because they keep their names.
+    """
+    if not creates_pods(role):
+        return 0
+    names = Counter(unit.gang.roles_of_pods.get(pod.meta.ref.uid, "") for pod in unit.pods)
+    return max(0, role.replicas * role.pods - names[role.name])
 
 
 def unexplained_jobs(unit: Unit) -> tuple[str, ...]:
@@ -47,7 +64,7 @@ def held_back_pods(unit: Unit) -> int:
     roles = {wait.role.name: wait.role for wait in waiting_roles(unit)}
     absent = frozenset(unit.missing_jobs) if roles else frozenset()
     of_jobs = sum(role.pods * len(absent.intersection(role.child_names)) for role in roles.values())
-    return of_jobs + _followers(unit)
+    return of_jobs + sum(_lacking_pods(unit, role) for role in roles.values()) + _followers(unit)
 
 
 def _followers(unit: Unit) -> int:

@@ -197,7 +197,10 @@ class Gang:
     @cached_property
     def unmet(self) -> Mapping[str, tuple[UnmetDependency, ...]]:
         """Name of a waiting role of the owner → its dependencies that are not met yet."""
-        return unmet_dependencies(self.owner)
+        if not any(role.depends_on for role in self.owner.roles):
+            return {}
+        ready = Counter(role for uid, role in self.roles_of_pods.items() if uid in self.ready_pods)
+        return unmet_dependencies(self.owner, ready)
 
     @cached_property
     def dependents(self) -> Mapping[str, tuple[Role, ...]]:

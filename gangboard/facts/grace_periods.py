@@ -54,11 +54,15 @@ def creation_due(unit: Unit) -> datetime | None:
 def _dependencies_met(unit: Unit) -> Iterator[datetime | None]:
     """Yield the last changes of the roles that this unit depended on."""
     names = {dependency.role for role in unit.roles for dependency in role.depends_on}
-    jobs = [job for job in unit.gang.jobs if job.role_name in names] if names else []
+    if not names:
+        return
+    jobs = [job for job in unit.gang.jobs if job.role_name in names]
     yield from (job.finish.at for job in jobs if job.finish is not None)
     uids = {job.meta.ref.uid for job in jobs}
-    for pod in unit.gang.pods if uids else ():
-        if pod.meta.controller is not None and pod.meta.controller.uid in uids:
+    roles = unit.gang.roles_of_pods
+    for pod in unit.gang.pods:
+        is_of_job = pod.meta.controller is not None and pod.meta.controller.uid in uids
+        if is_of_job or roles.get(pod.meta.ref.uid) in names:
             yield pod.ready.since if pod.ready is not None else None
 
 

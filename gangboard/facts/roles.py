@@ -3,35 +3,77 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from gangboard.domain.owner import Dependency, Owner, Role
 
-UnmetDependency = tuple[Dependency, Role | None]
-"""An unmet dependency with the role it names, or None if the owner has no such role."""
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How many objects of a role are in the state that another role waits for."""
+
+    reached: int
+    required: int
+    noun: str
+    """`Job` or `pod`."""
 
 
-def unmet_dependencies(owner: Owner) -> Mapping[str, tuple[UnmetDependency, ...]]:
+@dataclass(frozen=True, slots=True)
+class UnmetDependency:
+    """A dependency that is not met."""
+
+    dependency: Dependency
+    on: Role | None
+    """The role that it names, or None if the owner has no such role."""
+    progress: Progress | None
+    """None if that is unknown."""
+
+
+def unmet_dependencies(
+    owner: Owner, ready_pods: Mapping[str, int]
+) -> Mapping[str, tuple[UnmetDependency, ...]]:
     """Return role name → unmet dependencies, for each role that waits for others.
 
-    The counts in the owner's status decide.
+    The counts in the owner's status decide about roles with child Jobs. `ready_pods` decides about roles whose pods
+    the owner creates itself.
     """
     dependent = [role for role in owner.roles if role.depends_on]
     roles = {role.name: role for role in owner.roles} if dependent else {}
-    unmet = {
-        role.name: tuple(
-            (dependency, roles.get(dependency.role))
-            for dependency in role.depends_on
-            if not _is_met(roles.get(dependency.role), dependency)
+    result = {}
+    for role in dependent:
+        unmet = tuple(
+            dependency
+            for dependency in (
+                _unmet(dependency, roles.get(dependency.role), ready_pods)
+                for dependency in role.depends_on
+            )
+            if dependency is not None
         )
-        for role in dependent
-    }
-    return {name: dependencies for name, dependencies in unmet.items() if dependencies}
+        if unmet and not (role.needs_any and len(unmet) < len(role.depends_on)):
+            result[role.name] = unmet
+    return result
 
 
-def _is_met(on: Role | None, dependency: Dependency) -> bool:
-    reached = reached_jobs(on, dependency) if on is not None else None
-    return on is not None and reached is not None and reached >= on.replicas
+def _unmet(
+    dependency: Dependency, on: Role | None, ready_pods: Mapping[str, int]
+) -> UnmetDependency | None:
+    progress = _progress(on, dependency, ready_pods) if on is not None else None
+    if progress is not None and progress.reached >= progress.required:
+        return None
+    return UnmetDependency(dependency, on, progress)
+
+
+def creates_pods(role: Role) -> bool:
+    """Return whether the owner creates the pods of a role without Jobs."""
+    return role.quorum is not None and not role.child_names
+
+
+def _progress(on: Role, dependency: Dependency, ready_pods: Mapping[str, int]) -> Progress | None:
+    """Return how far a role is. None if the status of its owner has no count."""
+    if creates_pods(on):
+        return Progress(ready_pods.get(on.name, 0), on.quorum or 0, "pod")
+    reached = reached_jobs(on, dependency)
+    return None if reached is None else Progress(reached, on.replicas, "Job")
 
 
 def reached_jobs(on: Role, dependency: Dependency) -> int | None:

@@ -13,6 +13,7 @@ import ssl
 import tempfile
 import threading
 import time
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from urllib3.connection import HTTPSConnection
@@ -164,7 +165,9 @@ class TLSConnection(HTTPSConnection):
 
     def _new_conn(self) -> socket.socket:
         """Return a TCP socket, which urllib3 then wraps in TLS. The handshake has the whole deadline again."""
-        raw = self._dial(time.monotonic() + self._connect_timeout())
+        deadline = time.monotonic() + self._connect_timeout()
+        addresses = self._allowed(resolve(self.host, self.port, deadline - time.monotonic()))
+        raw = dial(addresses, deadline, self._keep_handle)
         raw.settimeout(self._connect_timeout())
         return raw
 
@@ -172,25 +175,6 @@ class TLSConnection(HTTPSConnection):
         remaining = self._deadline - time.monotonic()
         timeout = self.timeout if isinstance(self.timeout, int | float) else remaining
         return max(min(timeout, remaining), 0.001)
-
-    def _dial(self, deadline: float) -> socket.socket:
-        """Return a TCP socket to the first address that answers. Each address gets an equal share of the remaining time."""
-        addresses = self._allowed(resolve(self.host, self.port, deadline - time.monotonic()))
-        failure: OSError = OSError("the name has no address")
-        for position, (family, address) in enumerate(addresses):
-            raw = socket.socket(family, socket.SOCK_STREAM)
-            try:
-                self._keep_handle(raw)
-                raw.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-                share = (deadline - time.monotonic()) / (len(addresses) - position)
-                raw.settimeout(max(share, 0.001))
-                raw.connect(address)
-            except OSError as error:
-                raw.close()
-                failure = error
-            else:
-                return raw
-        raise failure
 
     def _allowed(self, addresses: list[Address]) -> list[Address]:
         """Return the permitted addresses. Raises ForbiddenAddressError if none is permitted."""
@@ -238,6 +222,33 @@ def resolve(host: str, port: int, seconds: float) -> list[Address]:
     if isinstance(result, OSError):
         raise result
     return result
+
+
+def dial(
+    addresses: Sequence[Address],
+    deadline: float,
+    prepare: Callable[[socket.socket], None] = lambda _: None,
+) -> socket.socket:
+    """Return a TCP socket to the first address that answers. Raises OSError.
+
+    `deadline` is a moment of `time.monotonic()`. Each address gets an equal share of the remaining time. `prepare` is
+    called with each socket before it connects.
+    """
+    failure: OSError = OSError("the name has no address")
+    for position, (family, address) in enumerate(addresses):
+        raw = socket.socket(family, socket.SOCK_STREAM)
+        try:
+            prepare(raw)
+            raw.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            share = (deadline - time.monotonic()) / (len(addresses) - position)
+            raw.settimeout(max(share, 0.001))
+            raw.connect(address)
+        except OSError as error:
+            raw.close()
+            failure = error
+        else:
+            return raw
+    raise failure
 
 
 def is_address(host: str) -> bool:

@@ -7,9 +7,9 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from gangboard.domain.health import Health
-from gangboard.domain.resources import is_accelerator
 from gangboard.domain.text import is_or_are, names
 from gangboard.domain.verdict import Verdict
+from gangboard.facts.accelerator_use import accelerators_of
 from gangboard.facts.gang import Gang
 from gangboard.facts.owner_references import unread_owners
 from gangboard.facts.stored_verdict import bottleneck_of
@@ -74,9 +74,7 @@ def gang_row(
         "failed": members.failed,
         "held": members.held,
         "requests": verdict.requests,
-        "accelerators": sum(
-            float(amount) for name, amount in verdict.requests.items() if is_accelerator(name)
-        ),
+        "accelerators": accelerators_of(verdict.requests),
         "bottleneck": bottleneck_of(verdict.fit),
         "queue": gang.queue.queue or owner.queue or _queue_of_groups(gang) or _queue_of_pods(gang),
         "priority": verdict.priority,

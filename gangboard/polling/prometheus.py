@@ -6,6 +6,7 @@ import math
 import socket
 import ssl
 import threading
+import time
 from collections import defaultdict
 from collections.abc import Mapping
 from contextlib import suppress
@@ -18,9 +19,11 @@ from urllib3.connection import HTTPConnection, HTTPSConnection
 
 from gangboard.kube.connection import Connection
 from gangboard.kube.errors import KubeError, KubeErrorCode, clean_text
+from gangboard.kube.transport import ResolveTimeoutError, dial, resolve
 from gangboard.prometheus_sources import PrometheusSource
 
 CONNECT_SECONDS = 3.0
+"""For the name and its addresses together, then for each wait of the TLS handshake."""
 TOTAL_SECONDS = 10.0
 MAX_BYTES = 16 * 1024 * 1024
 MAX_SERIES = 100_000
@@ -37,6 +40,28 @@ PodName = tuple[str, str]
 
 class PrometheusError(Exception):
     """The server did not give an answer that can be used. The text is one sentence."""
+
+
+class _HTTPConnection(HTTPConnection):
+    """A connection that is made within `CONNECT_SECONDS`. urllib3 has no deadline for resolving a name."""
+
+    def _new_conn(self) -> socket.socket:
+        return _reach(self.host, self.port)
+
+
+class _HTTPSConnection(HTTPSConnection):
+    """The same with TLS."""
+
+    def _new_conn(self) -> socket.socket:
+        return _reach(self.host, self.port)
+
+
+def _reach(host: str, port: int) -> socket.socket:
+    """Return a TCP socket to the host within `CONNECT_SECONDS`. Raises OSError."""
+    deadline = time.monotonic() + CONNECT_SECONDS
+    sock = dial(resolve(host, port, CONNECT_SECONDS), deadline)
+    sock.settimeout(CONNECT_SECONDS)
+    return sock
 
 
 class _Series(msgspec.Struct):
@@ -150,7 +175,6 @@ def _exchange(
     connection: HTTPConnection, path: str, headers: Mapping[str, str], host: str
 ) -> bytes:
     connection.connect()
-    connection.sock.settimeout(TOTAL_SECONDS)
     connection.request("GET", path, headers=headers, preload_content=False)
     response = connection.getresponse()
     body = bytearray()
@@ -170,9 +194,9 @@ def _connection(url: str, ca_file: str) -> HTTPConnection:
     parts = urlsplit(url)
     host = parts.hostname or ""
     if parts.scheme == "http":
-        return HTTPConnection(host, parts.port or 80, timeout=CONNECT_SECONDS)
+        return _HTTPConnection(host, parts.port or 80, timeout=TOTAL_SECONDS)
     context = ssl.create_default_context(cafile=ca_file or None)
-    return HTTPSConnection(host, parts.port or 443, timeout=CONNECT_SECONDS, ssl_context=context)
+    return _HTTPSConnection(host, parts.port or 443, timeout=TOTAL_SECONDS, ssl_context=context)
 
 
 def _cut(connection: HTTPConnection, is_late: threading.Event) -> None:
@@ -185,6 +209,8 @@ def _cut(connection: HTTPConnection, is_late: threading.Event) -> None:
 
 
 def _why(error: Exception) -> str:
+    if isinstance(error, ResolveTimeoutError):
+        return f"its name was not resolved within {CONNECT_SECONDS:g} s"
     if isinstance(error, TimeoutError | urllib3.exceptions.TimeoutError):
         return f"no answer within {CONNECT_SECONDS:g} s"
     text = getattr(error, "strerror", None) or str(error.args[-1] if error.args else error)

@@ -175,6 +175,11 @@ class GangRow:
         return "" if self.use is None else self.use.text
 
     @property
+    def use_percent(self) -> float | None:
+        """The mean use of its accelerators in percent. None if it is unknown, and without a source."""
+        return None if self.use is None else self.use.percent
+
+    @property
     def next_step(self) -> str:
         """The first advice, or empty."""
         return self.next_steps[0].sentence if self.next_steps else ""

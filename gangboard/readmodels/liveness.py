@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
+from gangboard.domain.text import listed
 from gangboard.readmodels.formatting import duration_text
 from gangboard.store.heartbeats import ALIVE
 from gangboard.store.models import Heartbeat
@@ -48,6 +50,16 @@ _SENTENCES = {
     ),
 }
 """Kind → sentence without any heartbeat, text before the age of the last heartbeat, and consequence."""
+MOST_APART = 2
+"""Dead processes that have a banner each. More share one, because their banners would fill the screen of a phone."""
+_SHORT = {
+    "poll": "pages are not updated",
+    "act": "actions wait and expire",
+    "prove": "Holds are not tested",
+    "notify": "messages wait",
+    "beat": "free clusters are not picked up",
+}
+"""Kind of process → consequence in the banner of several."""
 PROCESSES = ("poll", "act", "prove", "notify", "beat")
 """Kinds of processes that must be alive."""
 _LABELS = {
@@ -97,7 +109,16 @@ class Liveness:
     @property
     def banners(self) -> tuple[Banner, ...]:
         """The banners of every page."""
-        return tuple(_banner(kind, last, self.read_at) for kind, last in self.dead)
+        alike = {
+            kind: last
+            for kind, last in self.dead
+            if kind in _SHORT and (last is None or last <= self.read_at)
+        }
+        shared = alike if len(alike) > MOST_APART else {}
+        apart = (
+            _banner(kind, last, self.read_at) for kind, last in self.dead if kind not in shared
+        )
+        return (_shared_banner(shared), *apart) if shared else tuple(apart)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +160,19 @@ def _is_settled(heartbeat: _Heartbeat | None, now: datetime) -> bool:
     if heartbeat is None or not _is_alive(heartbeat, now):
         return False
     return heartbeat.began_at is None or now - heartbeat.began_at > ALIVE
+
+
+def _shared_banner(dead: Mapping[str, datetime | None]) -> Banner:
+    """Return one banner for several dead processes, with the newest of their heartbeats."""
+    workers = [kind for kind in dead if kind != "beat"]
+    subject = f"The {listed(workers)} workers"
+    if "beat" in dead:
+        subject += " and the beat process"
+    consequence = listed([_SHORT[kind] for kind in dead])
+    last = max((time for time in dead.values() if time is not None), default=None)
+    if last is None:
+        return Banner(f"{subject} are down: {consequence}.", None, "")
+    return Banner(f"{subject} are down (last sign ", last, f" ago): {consequence}.")
 
 
 def _banner(kind: str, last: datetime | None, now: datetime) -> Banner:

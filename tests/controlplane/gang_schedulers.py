@@ -312,12 +312,25 @@ def kai_queue(name: str, parent: str = "", *, gpus: int = -1, quota: int | None 
     }
 
 
+_OF_TASKS = ("replicas", "minAvailable", "dependsOn")
+
+
 def vcjob(name: str, namespace: str, tasks: Mapping[str, Json], **spec: Any) -> Json:
-    """Return a Job of Volcano with the defaults of its webhook: task → its pod spec and `replicas`."""
+    """Return a Job of Volcano with the defaults of its webhook.
+
+    `tasks` maps each task to its pod spec, its fields in `_OF_TASKS`, and the `annotations` of its pods.
+    """
     created = []
     for task, provided in tasks.items():
-        pods = {key: value for key, value in provided.items() if key != "replicas"}
-        created.append({"name": task, "replicas": provided["replicas"], "template": {"spec": pods}})
+        own = {key: provided[key] for key in _OF_TASKS if key in provided}
+        annotations = provided.get("annotations", {})
+        pods = {
+            key: value for key, value in provided.items() if key not in (*_OF_TASKS, "annotations")
+        }
+        template = {"metadata": {"annotations": annotations}, "spec": pods}
+        created.append(
+            {"name": task, "minAvailable": provided["replicas"], **own, "template": template}
+        )
     total = sum(item["replicas"] for item in created)
     return {
         "apiVersion": "batch.volcano.sh/v1alpha1",

@@ -18,6 +18,8 @@ from tests.situations import POOL, PlaceOnBoard, Situation, brought_about, check
 pytestmark = pytest.mark.controlplane
 
 VCJOB = "batch.volcano.sh/v1alpha1"
+NEVER_READY = {"test.gangboard.dev/never-ready": "pending"}
+AFTER_DRIVER = {"dependsOn": {"name": ["driver"]}}
 LINGER = {"test.gangboard.dev/linger": "1h"}
 
 
@@ -31,8 +33,15 @@ class Place(PlaceOnBoard):
     stopped: Json = field(default_factory=dict)
     """The action that aborted it, when it was over."""
 
-    def job(self, name: str = "run", cpu: str = "1", **spec: Any) -> None:
-        """Make one of a driver and two workers."""
+    def job(
+        self,
+        name: str = "run",
+        cpu: str = "1",
+        driver: Json | None = None,
+        worker: Json | None = None,
+        **spec: Any,
+    ) -> None:
+        """Make one of a driver and two workers. `driver` and `worker` are more fields of their tasks."""
         container = {"name": "c", "image": "x", "resources": {"requests": {"cpu": cpu}}}
         # The end of an action is waited for as long as its pods may take to end.
         pods = {
@@ -40,7 +49,10 @@ class Place(PlaceOnBoard):
             "nodeSelector": {POOL: self.name},
             "terminationGracePeriodSeconds": 1,
         }
-        tasks = {"driver": {**pods, "replicas": 1}, "worker": {**pods, "replicas": 2}}
+        tasks = {
+            "driver": {**pods, "replicas": 1, **(driver or {})},
+            "worker": {**pods, "replicas": 2, **(worker or {})},
+        }
         self.client.create(vcjob(name, self.name, tasks, **spec))
 
     def pod_on(self, node_name: str) -> str:
@@ -68,7 +80,7 @@ class Place(PlaceOnBoard):
 def _whole(place: Place) -> None:
     """Twin: asks for more than the cluster has, so its queue does not let it in and it gets no pods."""
     place.job()
-    place.job("twin", "70")
+    place.job("twin", "90")
 
 
 def _aborted(place: Place) -> None:
@@ -110,6 +122,25 @@ def _restart_waits(place: Place) -> None:
     place.wait_phase("Restarting")
 
 
+def _staged(place: Place) -> None:
+    """The driver never becomes ready, so its workers are not made. Twin: it becomes ready."""
+    place.job(minAvailable=1, driver={"annotations": NEVER_READY}, worker=AFTER_DRIVER)
+    place.job("twin", minAvailable=1, worker=AFTER_DRIVER)
+
+
+def _staged_gang(place: Place) -> None:
+    """Two drivers are a gang, and the workers join them later. Twin: the drivers become ready."""
+    drivers = {"replicas": 2}
+    place.job(minAvailable=2, driver={**drivers, "annotations": NEVER_READY}, worker=AFTER_DRIVER)
+    place.job("twin", minAvailable=2, driver=drivers, worker=AFTER_DRIVER)
+
+
+def _deadlock(place: Place) -> None:
+    """The quorum needs workers, which wait for the driver. Twin: the workers do not wait."""
+    place.job(worker=AFTER_DRIVER)
+    place.job("twin")
+
+
 SITUATIONS: dict[str, Situation[Place]] = {
     "vcjob-whole": Situation(
         _whole, "running", "running", "All 3 pods are ready.",
@@ -126,6 +157,23 @@ SITUATIONS: dict[str, Situation[Place]] = {
     "vcjob-restart-waits": Situation(
         _restart_waits, "restarting", "blocked", None,
         {"desired": 3, "ready": 0, "quorum": 3}, twin="running", cpu="2",
+    ),
+    "vcjob-staged": Situation(
+        _staged, "dependency-waiting", "waiting",
+        "worker waits until driver is Ready: 0 of 1 pods are.",
+        # A PodGroup of one is no gang, so the quorum is that of the tasks.
+        {"desired": 3, "created": 1, "scheduled": 1, "ready": 0, "quorum": 3}, twin="running",
+        cpu="8",
+    ),
+    "vcjob-staged-gang": Situation(
+        _staged_gang, "dependency-waiting", "waiting",
+        "worker waits until driver is Ready: 0 of 2 pods are.",
+        {"desired": 4, "created": 2, "scheduled": 2, "ready": 0, "quorum": 2}, twin="running",
+        cpu="8",
+    ),
+    "vcjob-deadlock": Situation(
+        _deadlock, "quorum-deadlock", "blocked", None,
+        {"desired": 3, "created": 1, "scheduled": 0, "quorum": 3}, twin="running", cpu="8",
     ),
 }  # fmt: skip
 
@@ -195,6 +243,19 @@ def test_a_restart_continues_after_a_pod_of_a_lost_node_is_force_deleted(
         f"delete pod -n {place.name} {kept} --grace-period=0 --force",
     ]
     place.client.delete("v1", "Pod", kept, place.name, grace=0)
+    place.wait_told("running")
+
+
+def test_a_lower_quorum_ends_a_deadlock(places: dict[str, Place]) -> None:
+    """The controller writes the new quorum to its PodGroup, as the advice says."""
+    place = places["vcjob-deadlock"]
+    place.wait_told("quorum-deadlock")
+    assert place.told()["advice"] == [
+        "Lower minAvailable of Job run to 1 (no restart): kubectl --context test patch "
+        f"jobs.batch.volcano.sh run -n {place.name} --type=merge -p "
+        '\'{"spec":{"minAvailable":1}}\''
+    ]
+    place.client.patch(VCJOB, "Job", "run", {"spec": {"minAvailable": 1}}, place.name)
     place.wait_told("running")
 
 

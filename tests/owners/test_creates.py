@@ -337,6 +337,44 @@ def test_the_group_and_the_pods_of_a_volcano_job() -> None:
     assert {(pod.group_name, pod.scheduler_name) for pod in made.pods} == {("run", "volcano")}
 
 
+def staged_vcjob(*dependencies: tuple[str, list[str]]) -> Json:
+    template = {"spec": {"containers": [{"name": "c"}]}}
+    tasks = [
+        {"name": name, "replicas": 2, "template": template, "dependsOn": {"name": others}}
+        for name, others in dependencies
+    ]
+    return {
+        "apiVersion": "batch.volcano.sh/v1alpha1",
+        "kind": "Job",
+        "metadata": {"name": "run", "namespace": "default"},
+        "spec": {"minAvailable": 2, "tasks": tasks},
+    }
+
+
+def test_tasks_that_wait_for_others_have_no_pods_at_first() -> None:
+    manifest = staged_vcjob(("driver", []), ("worker", ["driver"]))
+    assert [pod.meta.ref.name for pod in expand(manifest).pods] == ["run-driver-0", "run-driver-1"]
+    assert len(expand(manifest, context(dependencies_met=True)).pods) == 4
+
+
+@pytest.mark.parametrize(
+    ("dependencies", "fields"),
+    [
+        ([("driver", []), ("worker", ["driver"])], []),
+        ([("driver", []), ("worker", ["nobody"])], ["spec.tasks[1].dependsOn.name"]),
+        ([("driver", ["worker"]), ("worker", ["driver"])], ["spec.tasks"]),
+    ],
+)
+def test_dependencies_of_tasks_must_have_an_order(
+    dependencies: list[tuple[str, list[str]]], fields: list[str]
+) -> None:
+    """topoSort of v1.14.1."""
+    manifest = staged_vcjob(*dependencies)
+    kind = registry.owner_kind("batch.volcano.sh", "Job")
+    assert kind is not None
+    assert [fault.field for fault in kind.faults(manifest, context())] == fields
+
+
 def test_pods_keep_a_group_that_their_template_names() -> None:
     group = podgroup("ring", "default", version="v1beta1", gang=3)
     manifest = CREATED["Job"].manifest

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import Any
 
@@ -15,7 +16,8 @@ from gangboard.domain.pod import Pod
 from gangboard.domain.verdict import Verdict
 from gangboard.owners.volcano_job import VolcanoJob
 from tests.decode.reading import Json, model
-from tests.domain_objects import Made, a_meta, a_node, a_pod, ago, an_event
+from tests.domain_objects import NOW, Made, a_meta, a_node, a_pod, ago, an_event
+from tests.gangs import assemble
 from tests.groups.other_schedulers import member, verdict_of
 from tests.kinds import registered
 
@@ -256,3 +258,120 @@ def test_an_optional_task_delays_no_gang(least: int | None, code: str) -> None:
     text = "0/1 nodes are unavailable: 1 Insufficient cpu."
     waits = a_pod("h0", of=job, labels={"volcano.sh/task-spec": "helper"}, text=text)
     assert verdict_of(job, *drivers, waits).finding.code == code
+
+
+# dependsOn
+
+
+def staged(
+    least: int = 2, on: str = "n0", *, depends_on: Json | None = None, **fields: Any
+) -> Verdict:
+    """A driver and a loader, for which two workers wait, in one PodGroup with this quorum."""
+    waits = {"dependsOn": depends_on or {"name": ["driver"]}}
+    tasks = [
+        task("driver", 1, minAvailable=1),
+        task("loader", 1, minAvailable=1),
+        task("worker", 2, minAvailable=2, **waits),
+    ]
+    job = a_vcjob("Running" if on else "Pending", minAvailable=least, tasks=tasks)
+    group = replace(its_group(job, "Running" if on else "Inqueue"), quorum=least)
+    pods = [
+        member(
+            group,
+            f"mnist-{name}-0",
+            "volcano",
+            of=job,
+            labels={"volcano.sh/task-spec": name},
+            created_at=ago(600),
+            on=on,
+            **fields,
+        )
+        for name in ("driver", "loader")
+    ]
+    return verdict_of(job, group, *pods)
+
+
+def test_a_task_depends_on_others() -> None:
+    names = ["driver", "loader"]
+    job = a_vcjob(
+        tasks=[
+            task("driver", 1),
+            task("one", 1, dependsOn={"name": ["driver"], "iteration": "any"}),
+            task("both", 1, dependsOn={"name": names, "iteration": "all"}),
+            task("any", 1, dependsOn={"name": names, "iteration": "any"}),
+            task("none", 1, dependsOn={}),
+        ]
+    )
+    assert [([item.role for item in role.depends_on], role.needs_any) for role in job.roles] == [
+        ([], False),
+        (["driver"], False),
+        (names, False),
+        (names, True),
+        ([], False),
+    ]
+
+
+def test_a_task_waits_for_another_one_that_starts() -> None:
+    result = staged(ready=False).finding
+    assert (result.code, result.health) == ("dependency-waiting", Health.WAITING)
+    assert result.message == "worker waits until driver is Ready: 0 of 1 pods are."
+    assert [(item.label, item.value) for item in result.evidence] == [
+        ("waits for", "driver"),
+        ("driver ready", "0 of 1"),
+    ]
+    (step,) = result.advice
+    assert step.command == (*("kubectl", "describe", "pods", "-n", "team-a", "mnist-driver-0"),)
+
+
+def test_one_of_several_tasks_may_be_enough() -> None:
+    either = {"name": ["driver", "loader"], "iteration": "any"}
+    result = staged(ready=False, depends_on=either).finding
+    assert result.message == "worker waits until driver or loader is Ready."
+
+
+@pytest.mark.parametrize(
+    ("depends_on", "waits"),
+    [
+        ({"name": ["driver"]}, True),
+        ({"name": ["loader"]}, False),
+        ({"name": ["driver", "loader"]}, True),
+        ({"name": ["driver", "loader"], "iteration": "any"}, False),
+        ({"name": ["nobody"]}, True),
+    ],
+)
+def test_ready_pods_of_the_other_task_decide(depends_on: Json, waits: bool) -> None:
+    """waitDependsOnTaskMeetCondition of v1.14.1. The loader is ready, and the driver is not."""
+    tasks = [
+        task("driver", 1, minAvailable=1),
+        task("loader", 2, minAvailable=1),
+        task("worker", 2, minAvailable=2, dependsOn=depends_on),
+    ]
+    job = a_vcjob(minAvailable=4, tasks=tasks)
+    labels = {name: {"volcano.sh/task-spec": name} for name in ("driver", "loader")}
+    pods = (
+        a_pod("mnist-driver-0", of=job, labels=labels["driver"], on="n0", ready=False),
+        a_pod("mnist-loader-0", of=job, labels=labels["loader"], on="n0"),
+    )
+    assert ("worker" in assemble(job, pods, now=NOW).unmet) is waits
+
+
+def test_the_cause_of_the_other_task_comes_first() -> None:
+    text = "0/1 nodes are unavailable: 1 Insufficient cpu."
+    assert staged(on="", text=text).finding.code not in ("dependency-waiting", "quorum-deadlock")
+
+
+def test_a_quorum_that_needs_waiting_pods_is_a_deadlock() -> None:
+    """By default the quorum is all pods, and the gang plugin places no pod below it."""
+    result = staged(4, on="").finding
+    assert (result.code, result.health) == ("quorum-deadlock", Health.BLOCKED)
+    assert result.message == (
+        "2 pods of worker are created only once driver is Ready, but group mnist-v1 needs 4 pods "
+        "at once."
+    )
+    (step,) = result.advice
+    assert step.text == "Lower minAvailable of Job mnist to 2 (no restart)."
+    assert step.command[:-1] == (
+        *("kubectl", "patch", "jobs.batch.volcano.sh", "mnist", "-n", "team-a"),
+        *("--type=merge", "-p"),
+    )
+    assert json.loads(step.command[-1]) == {"spec": {"minAvailable": 2}}

@@ -157,6 +157,36 @@ def test_an_answer_that_drips_ends_at_the_deadline(
     assert time.monotonic() - started < 5
 
 
+def test_a_resolver_that_hangs_ends_at_the_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
+    given_up = threading.Event()
+
+    def hang(*_: object, **__: object) -> None:
+        given_up.wait(30)
+        raise socket.gaierror(socket.EAI_AGAIN, "late")
+
+    monkeypatch.setattr(prometheus, "CONNECT_SECONDS", 0.2)
+    monkeypatch.setattr(socket, "getaddrinfo", hang)
+    started = time.monotonic()
+    with pytest.raises(PrometheusError) as caught:
+        read("https://slow.example:9090")
+    assert time.monotonic() - started < 20
+    given_up.set()
+    assert str(caught.value) == (
+        "Prometheus slow.example:9090 cannot be read: its name was not resolved within 0.2 s."
+    )
+
+
+def test_a_query_may_take_longer_than_the_connection(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(prometheus, "CONNECT_SECONDS", 0.5)
+
+    def respond(*_: object) -> tuple[int, bytes]:
+        time.sleep(1.0)
+        return 200, b"{}"
+
+    with answering(respond) as url:
+        assert read(url) == b"{}"
+
+
 # A Service of the cluster
 
 

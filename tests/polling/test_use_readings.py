@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Any
@@ -236,6 +238,28 @@ def test_the_clusters_page_says_whether_the_source_can_be_read(
     assert "answered 503" in state()
     Grant.objects.filter(user=site.user).update(namespace=NAMESPACE)
     assert client.get("/api/v1/clusters/east/").json()["accelerator_use"] is None
+
+
+def test_the_csv_file_has_the_use_and_leaves_unknown_use_empty(
+    site: Site, prometheus: FakePrometheus
+) -> None:
+    client = Client()
+    client.force_login(site.user)
+
+    def exported() -> dict[str, str]:
+        answer: Any = client.post("/export.csv")
+        rows = csv.DictReader(io.StringIO(answer.getvalue().decode()))
+        return {row["name"]: row["use_percent"] for row in rows}
+
+    assert exported()["train"] == ""
+    prometheus.values = {(NAMESPACE, pod): 0.0 for pod in pods_of("train")}
+    read(site)
+    assert exported()["train"] == "0"
+    prometheus.values = {(NAMESPACE, pod): 87.5 for pod in pods_of("train")}
+    read(site)
+    use = exported()
+    assert use.pop("train") == "87.5"
+    assert set(use.values()) == {""}
 
 
 def test_a_gang_that_is_not_whole_is_not_idle(site: Site, prometheus: FakePrometheus) -> None:

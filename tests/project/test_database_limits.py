@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from contextlib import nullcontext
@@ -13,9 +14,12 @@ from django.conf import settings
 from django.core.management.base import CommandError
 from django.db import NotSupportedError, OperationalError
 
-from gangboard.celery import limit_connections
-from gangboard.database_limits import Database, limit_web, limit_worker
+from gangboard.actions.tasks import PROVE_THREADS
+from gangboard.celery import app, limit_connections
+from gangboard.database_limits import HEARTBEATS, Database, limit_web, limit_worker
 from gangboard.database_url import database_settings
+from gangboard.notify.tasks import NOTIFY_THREADS
+from gangboard.ops.processes import ACT_THREADS
 
 POSTGRESQL = "postgresql://gang@db/gang"
 
@@ -48,6 +52,24 @@ def test_a_worker_has_a_connection_for_each_thread_and_for_its_heartbeat(
     limit_connections(instance=SimpleNamespace(concurrency=18))
     assert database["OPTIONS"]["pool"]["max_size"] == 19
     assert "lock_timeout" not in database["OPTIONS"]["options"]
+
+
+def test_the_docs_have_the_connections_of_each_process() -> None:
+    text = Path(settings.BASE_DIR, "docs/settings.md").read_text()
+    table = text.partition("| Process | Connections at most |")[2].partition("\n\n")[0]
+    rows = dict(re.findall(r"^\| ([a-z]+).*? \| (?:\d × )?(\d+).*\|$", table, re.MULTILINE))
+    threads = {
+        "poll": app.conf.worker_concurrency,
+        "act": ACT_THREADS,
+        "prove": PROVE_THREADS,
+        "notify": NOTIFY_THREADS,
+    }
+    each = {"web": settings.DATABASE_CONNECTIONS, "beat": HEARTBEATS}
+    each |= {name: number + HEARTBEATS for name, number in threads.items()}
+    together = sum(each.values()) + each["web"] + 2 * each["poll"]
+    assert {name: int(number) for name, number in rows.items()} == {**each, "together": together}
+    # PostgreSQL reserves three of its 100 for superusers.
+    assert together <= 97
 
 
 @pytest.mark.parametrize(

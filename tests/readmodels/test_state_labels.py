@@ -87,16 +87,47 @@ class TestLiveness:
         make_heartbeats()
         assert read_liveness(now=NOW).banners == ()
 
-    def test_a_worker_that_never_started_is_reported(self) -> None:
-        banners = read_liveness(now=NOW).banners
-        assert [banner.before for banner in banners] == [
-            "Poll worker is down: pages are not updated until it runs again.",
-            "Act worker is down: actions wait and expire.",
-            "Prove worker is down: Holds are not tested, and undone actions are not noticed, until "
-            "it runs again.",
-            "Notify worker is down: messages wait until it runs again.",
-            "Beat process is down: clusters that no worker holds are not picked up.",
-        ]
+    @pytest.mark.parametrize(
+        ("kind", "sentence"),
+        [
+            ("poll", "Poll worker is down: pages are not updated until it runs again."),
+            ("act", "Act worker is down: actions wait and expire."),
+            (
+                "prove",
+                "Prove worker is down: Holds are not tested, and undone actions are not noticed, "
+                "until it runs again.",
+            ),
+            ("notify", "Notify worker is down: messages wait until it runs again."),
+            ("beat", "Beat process is down: clusters that no worker holds are not picked up."),
+        ],
+    )
+    def test_a_worker_that_never_started_is_reported(self, kind: str, sentence: str) -> None:
+        make_heartbeats()
+        Heartbeat.objects.filter(kind=kind).delete()
+        assert [banner.before for banner in read_liveness(now=NOW).banners] == [sentence]
+
+    def test_more_than_two_dead_workers_share_a_banner(self) -> None:
+        (banner,) = read_liveness(now=NOW).banners
+        assert banner.before == (
+            "The poll, act, prove and notify workers and the beat process are down: pages are not "
+            "updated, actions wait and expire, Holds are not tested, messages wait and free "
+            "clusters are not picked up."
+        )
+        make_heartbeats()
+        for kind, minutes in (("act", 5), ("prove", 4), ("notify", 3)):
+            last = NOW - timedelta(minutes=minutes)
+            Heartbeat.objects.filter(kind=kind).update(beat_at=last)
+        (banner,) = read_liveness(now=NOW).banners
+        assert banner.before == "The act, prove and notify workers are down (last sign "
+        assert banner.since == NOW - timedelta(minutes=3)
+        Heartbeat.objects.filter(kind="notify").update(beat_at=NOW)
+        assert len(read_liveness(now=NOW).banners) == 2
+
+    def test_a_wrong_clock_has_its_own_banner(self) -> None:
+        Heartbeat.objects.create(name="poll", kind="poll", beat_at=NOW + timedelta(hours=1))
+        shared, apart = read_liveness(now=NOW).banners
+        assert shared.before.startswith("The act, prove and notify workers and the beat process")
+        assert "a clock is wrong" in apart.before
 
     def test_a_process_is_dead_after_15_seconds(self) -> None:
         make_heartbeats()

@@ -216,7 +216,7 @@ def test_stale_clusters_and_dead_workers_send_updates(owner: Person, world: Worl
     Heartbeat.objects.update(beat_at=timezone.now() - timedelta(minutes=3))
     page = question.ask(owner.client).content.decode()
     assert 'data-part="banners"' in page
-    assert "Poll worker is down" in page
+    assert "workers and the beat process are down" in page
 
 
 def test_a_revoked_role_empties_the_page(reader: Person, world: World) -> None:

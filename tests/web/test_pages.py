@@ -449,8 +449,9 @@ class TestFreshness:
         Heartbeat.objects.update(beat_at=timezone.now() - timedelta(minutes=3))
         for path in (*PAGES, f"/gangs/{world.gang.id}/"):
             page = text_of(owner.client, path)
-            assert "Poll worker is down" in page, path
-            assert "Beat process is down" in page, path
+            assert (
+                "The poll, act, prove and notify workers and the beat process are down" in page
+            ), path
 
 
 def _bar(person: Person) -> list[str]:

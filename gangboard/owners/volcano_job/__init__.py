@@ -8,6 +8,10 @@ observed).
 Policies (`RestartJob`, `RestartTask`, `RestartPod`) and users can restart a Job. The controller deletes pods and the
 PodGroup, creates a new PodGroup at once, and then the missing pods. The Job stays `Restarting` while so many pods
 terminate that fewer than `minAvailable` remain (state/restarting.go of v1.14.1, observed).
+
+The controller creates pods of a task with `dependsOn` while `minAvailable` pods of the named tasks have all containers
+ready. Succeeded pods have none ready (isDependsOnPodsReady of v1.14.1). The webhook sets a missing `minAvailable` of a task
+to all of its pods.
 """
 
 from __future__ import annotations
@@ -31,7 +35,7 @@ from gangboard.decode.wire import Int32, Wire, read_text, read_time
 from gangboard.domain.forecast import CreationContext, Manifest, ManifestFault
 from gangboard.domain.group import Group, GroupFate
 from gangboard.domain.objects import Condition
-from gangboard.domain.owner import Finish, Outcome, Owner, Role
+from gangboard.domain.owner import Dependency, Finish, Outcome, Owner, Role
 from gangboard.domain.pod import Pod
 from gangboard.domain.traits import KindTraits
 from gangboard.levers import volcano_command
@@ -39,8 +43,10 @@ from gangboard.levers.volcano_command import MAX_RETRIES, PHASE, RETRIES
 from gangboard.owners.volcano_job import creation
 from gangboard.owners.volcano_job.creation import TASK
 from gangboard.owners.volcano_job.restart import RESTARTING, RESTARTING_PHASE
+from gangboard.owners.volcano_job.staging import WAITING_TASK
 from gangboard.plugins.owner_kind import KindNotes, OwnerKind
 
+_QUORUM_FIELD = "minAvailable"
 _DEFAULT_MAX_RETRIES = 3
 """Default of `spec.maxRetry` in the CRD."""
 _STOPPED = ("Aborting", "Aborted")
@@ -51,8 +57,14 @@ _OUTCOMES = {
 }
 
 
+class _WireDependsOn(Wire):
+    name: list[str] | None = None
+    iteration: str | None = None
+
+
 class _WireTask(Wire):
     name: str = ""
+    depends_on: _WireDependsOn | None = None
     replicas: Int32 | None = None
     min_available: Int32 | None = None
     template: KeyField[WirePodTemplate | None] = None
@@ -98,9 +110,31 @@ def _roles(tasks: list[_WireTask]) -> tuple[tuple[Role, ...], tuple[str, ...]]:
         pods = max(0, task.replicas or 0)
         # The field is a pointer in Go. An explicit 0 makes the task optional (getMinTaskMember).
         least = pods if task.min_available is None else min(pods, max(0, task.min_available))
-        roles.append(Role(task.name, 1, pods, requests, noun="task", quorum=least))
+        roles.append(
+            Role(
+                task.name,
+                1,
+                pods,
+                requests,
+                tuple(Dependency(name, "Ready") for name in _names(task)),
+                noun="task",
+                quorum=least,
+                needs_any=_needs_any(task),
+            )
+        )
         faults += [f"in task {task.name} {fault}" for fault in malformed]
     return tuple(roles), tuple(faults)
+
+
+def _names(task: _WireTask) -> list[str]:
+    """Return the tasks that a task names in `dependsOn`."""
+    return (task.depends_on.name or []) if task.depends_on is not None else []
+
+
+def _needs_any(task: _WireTask) -> bool:
+    """Return whether one of several tasks is enough for a task."""
+    is_any = task.depends_on is not None and task.depends_on.iteration == "any"
+    return is_any and len(_names(task)) > 1
 
 
 def _finish(state: _WireState) -> Finish | None:
@@ -127,14 +161,20 @@ class VolcanoJob(OwnerKind):
             "It has no suspend field: a Command aborts and resumes it. Each resume counts "
             "as a retry, and the Job fails at `maxRetry`. A Command is lost while the Job "
             "restarts. The controller creates the pods after the queue has admitted the "
-            "PodGroup"
+            "PodGroup, and those of a task with `dependsOn` after the other tasks are ready"
         ),
         tested="Volcano 1.14 on 1.37",
     )
-    traits = KindTraits(suspend_field="status.state.phase", suspended_detail=PHASE, ends_pods=True)
+    traits = KindTraits(
+        suspend_field="status.state.phase",
+        suspended_detail=PHASE,
+        ends_pods=True,
+        quorum_field=_QUORUM_FIELD,
+        number_paths={_QUORUM_FIELD: f"spec.{_QUORUM_FIELD}"},
+    )
     makes = ()
     levers = (volcano_command.VolcanoCommand.key,)
-    rules = (RESTARTING,)
+    rules = (RESTARTING, WAITING_TASK)
     event_reasons: Mapping[str, str] = {
         "PluginError": "",
         "PVCError": "Failed to create PVC, err:",
@@ -183,7 +223,7 @@ class VolcanoJob(OwnerKind):
 
     def creates(self, manifest: Manifest, context: CreationContext) -> Iterable[Manifest]:
         """Return its PodGroup, and its pods as if its queue had admitted it."""
-        return creation.children(manifest)
+        return creation.children(manifest, context)
 
     def faults(self, manifest: Manifest, context: CreationContext) -> Iterable[ManifestFault]:
         """Return what the webhook of Volcano refuses."""

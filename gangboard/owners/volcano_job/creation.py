@@ -5,11 +5,12 @@ Source: job_controller_util.go, job_controller_actions.go and webhooks/admission
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
+from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
-from gangboard.domain.forecast import Manifest, ManifestFault
+from gangboard.domain.forecast import CreationContext, Manifest, ManifestFault
 from gangboard.plugins.child_manifests import (
     child,
     items,
@@ -21,6 +22,7 @@ from gangboard.plugins.child_manifests import (
     size,
     template_requests,
     text,
+    texts,
 )
 from gangboard.plugins.manifest_faults import dns_label_fault, negative_fault, pod_template_faults
 
@@ -28,11 +30,11 @@ TASK = "volcano.sh/task-spec"
 _DEFAULT_QUEUE, _SCHEDULER = "default", "volcano"
 
 
-def children(manifest: Manifest) -> Iterator[dict[str, Any]]:
+def children(manifest: Manifest, context: CreationContext) -> Iterator[dict[str, Any]]:
     """Yield the PodGroup of a Job and the pods of its tasks.
 
-    The controller creates the pods once the queue has admitted the PodGroup. The name of the real PodGroup ends with the
-    uid of the Job.
+    The controller creates the pods once the queue has admitted the PodGroup. Tasks with `dependsOn` wait for others. The
+    name of the real PodGroup ends with the uid of the Job.
     """
     spec, name = section(manifest, "spec"), name_of(manifest)
     tasks = [(_task_name(task, index), task) for index, task in enumerate(items(spec, "tasks"))]
@@ -53,6 +55,8 @@ def children(manifest: Manifest) -> Iterator[dict[str, Any]]:
         },
     )
     for task_name, task in tasks:
+        if texts(task, "dependsOn", "name") and not context.dependencies_met:
+            continue
         for index in range(size(task, "replicas", default=0)):
             yield _pod(manifest, task_name, task, index, queue)
 
@@ -137,6 +141,7 @@ def faults(manifest: Manifest) -> Iterator[ManifestFault]:
                 f"minAvailable is {least}, and it must not be above replicas, which is {replicas}.",
             )
         yield from pod_template_faults(section(task, "template"), f"{place}.template")
+    yield from _dependency_faults(tasks)
     total = sum(size(task, "replicas", default=0) for task in tasks)
     least_of_all = number(spec, "minAvailable") or 0
     if least_of_all > total:
@@ -144,3 +149,22 @@ def faults(manifest: Manifest) -> Iterator[ManifestFault]:
             "spec.minAvailable",
             f"minAvailable is {least_of_all}, and all tasks together have {total} replicas.",
         )
+
+
+def _dependency_faults(tasks: Sequence[Manifest]) -> Iterator[ManifestFault]:
+    """Yield the dependencies of tasks that are not a directed acyclic graph (topoSort in util.go)."""
+    graph = {
+        _task_name(task, index): texts(task, "dependsOn", "name")
+        for index, task in enumerate(tasks)
+    }
+    for index, task in enumerate(tasks):
+        for name in texts(task, "dependsOn", "name"):
+            if name not in graph:
+                yield ManifestFault(
+                    f"spec.tasks[{index}].dependsOn.name", f"The Job has no task {name}."
+                )
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        circle = ", ".join(error.args[1])
+        yield ManifestFault("spec.tasks", f"Tasks wait for each other in a circle: {circle}.")

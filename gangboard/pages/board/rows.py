@@ -39,7 +39,7 @@ CSV_COLUMNS = (
     *("health", "since", "since_first_seen", "stage", "code", "title", "message", "next_step"),
     *("members_known", "members.desired", "members.quorum", "members.created", "members.scheduled"),
     *("members.ready", "members.succeeded", "members.failed", "members.held"),
-    *("accelerators", "queue", "priority", "restarts", "created_at"),
+    *("accelerators", "use_percent", "queue", "priority", "restarts", "created_at"),
     *("submitter", "submitter_source", "labels"),
     *("observed_at", "stale", "gone_at"),
 )

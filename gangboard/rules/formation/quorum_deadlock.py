@@ -2,14 +2,15 @@
 
 The scheduler places no member of a gang below its quorum, so the member that the others wait for never starts.
 Observed on 1.37.0 with JobSet v0.12.0: one PodGroup for driver and workers, workers dependsOn driver Ready. The
-deadlock is permanent and the PodGroup has `status: {}` (real-control-plane.md §3).
+deadlock is permanent and the PodGroup has `status: {}` (real-control-plane.md §3). Jobs of Volcano with `dependsOn` have
+one PodGroup for all tasks, and by default its quorum is all pods.
 """
 
 from __future__ import annotations
 
 from gangboard.domain.advice import AdviceKind, AdvisedStep, ChangeMethod
 from gangboard.domain.health import Health, Stage
-from gangboard.domain.text import count, is_or_are
+from gangboard.domain.text import count, is_or_are, label
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.copied_commands import patch_command
 from gangboard.facts.dependencies import Waiting, held_back_pods, waiting_roles
@@ -53,6 +54,8 @@ def _advice(unit: Unit, wait: Waiting, possible: int) -> tuple[AdvisedStep | str
 
     minCount can be lowered on 1.37, and the change lasts if no controller owns the PodGroup.
     """
+    if unit.gang.traits.quorum_field:
+        return _owner_advice(unit, possible)
     separate = f"Give {wait.dependency.role} and {wait.role.name} a PodGroup each ({ChangeMethod.RECREATE})."
     group = unit.group
     if group is None or group.meta.api_version not in _MUTABLE or group.meta.controller is not None:
@@ -66,6 +69,20 @@ def _advice(unit: Unit, wait: Waiting, possible: int) -> tuple[AdvisedStep | str
         patch_command(unit.gang.traits_of(ref), ref, {"minCount": possible}),
     )
     return (lower, separate)
+
+
+def _owner_advice(unit: Unit, possible: int) -> tuple[AdvisedStep, ...]:
+    """Return the step for an owner whose controller creates the group and keeps writing the quorum to it."""
+    if possible < 1:
+        return ()
+    ref, traits = unit.owner.meta.ref, unit.gang.traits
+    return (
+        AdvisedStep(
+            f"Lower {traits.quorum_field} of {label(ref)} to {possible} ({ChangeMethod.IN_PLACE}).",
+            AdviceKind.QUORUM,
+            patch_command(traits, ref, {traits.quorum_field: possible}),
+        ),
+    )
 
 
 def _evidence(unit: Unit) -> tuple[Evidence, ...]:

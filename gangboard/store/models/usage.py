@@ -11,28 +11,37 @@ from django.db import models
 from gangboard.store.models.clusters import Cluster
 
 
-class UsageMeter(models.Model):
-    """What a gang has used and waited for since `since`. Its rates are constant from then on.
+class _AcceleratorAmounts(models.Model):
+    """The five amounts of gangs, and what they are summed by. The unit is that of the model."""
 
-    A gang without accelerators has no meter.
-    """
-
-    gang_id = models.CharField(max_length=32, primary_key=True)
-    """The public id. It is not a foreign key, so that both tables can be written in any order."""
     cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="+")
-    uid = models.CharField(max_length=64)
-    """uid of the owner."""
     namespace = models.CharField(max_length=253)
     queue = models.CharField(max_length=253, default="")
     submitter = models.CharField(max_length=253, default="")
     stage = models.CharField(max_length=16)
     code = models.CharField(max_length=64)
     used = models.FloatField(default=0)
-    """Accelerators. The next four fields have the same unit."""
     held = models.FloatField(default=0)
     eligible = models.FloatField(default=0)
     ineligible = models.FloatField(default=0)
     unobserved = models.FloatField(default=0)
+
+    class Meta:
+        """It has no table of its own."""
+
+        abstract = True
+
+
+class UsageMeter(_AcceleratorAmounts):
+    """What a gang has used and waited for since `since`. The amounts are accelerators, and constant from then on.
+
+    A gang without accelerators has no meter.
+    """
+
+    gang_id = models.CharField(max_length=32, primary_key=True)
+    """The public id. It is not a foreign key, so that both tables can be written in any order."""
+    uid = models.CharField(max_length=64)
+    """uid of the owner."""
     since = models.DateTimeField()
 
     class Meta:
@@ -41,21 +50,10 @@ class UsageMeter(models.Model):
         indexes = [models.Index(fields=("cluster", "since"), name="meters_of_cluster")]
 
 
-class UsageDay(models.Model):
+class UsageDay(_AcceleratorAmounts):
     """Accelerator-seconds of one UTC day, over the gangs with the same namespace, queue, submitter and reason."""
 
-    cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="+")
     day = models.DateField()
-    namespace = models.CharField(max_length=253)
-    queue = models.CharField(max_length=253, default="")
-    submitter = models.CharField(max_length=253, default="")
-    stage = models.CharField(max_length=16)
-    code = models.CharField(max_length=64)
-    used = models.FloatField(default=0)
-    held = models.FloatField(default=0)
-    eligible = models.FloatField(default=0)
-    ineligible = models.FloatField(default=0)
-    unobserved = models.FloatField(default=0)
 
     class Meta:
         """For the sums of a period, and for retention."""
