@@ -86,6 +86,7 @@ agreement: venv controlplane
 bench: venv controlplane
 	@$(BIN)/python manage.py benchmark_reading
 	@$(BIN)/python manage.py benchmark_placement
+	@$(BIN)/python manage.py benchmark_plan
 	@$(BIN)/python manage.py benchmark_pages
 	@TESTS=exhaustive $(BIN)/python -m pytest tests/live/test_latency.py tests/live/test_hundred_pages.py -q -s
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from gangboard.diagnosis.engine import assess
 from gangboard.diagnosis.ownership_graph import OwnershipGraph
 from gangboard.domain.capacity import ClusterCapacity
-from gangboard.domain.cluster_plan import ClusterPlan
+from gangboard.domain.cluster_plan import ClusterPlan, WaitingGang
 from gangboard.domain.group import Group
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.owner import Owner
@@ -88,13 +88,8 @@ class Bench:
             each.append(time.process_time() - started)
         return Run(sum(each), tuple(each), tuple(verdicts))
 
-    def plan(self, gangs: Sequence[Gang], run: Run) -> tuple[ClusterPlan, float]:
-        """Return the plan of the cluster for gangs that were assessed, and the CPU seconds that it took."""
-        waiting = [
-            found
-            for gang, verdict in zip(gangs, run.verdicts, strict=True)
-            if (found := waiting_gang_of(gang.root, verdict)) is not None
-        ]
+    def plan(self, waiting: Sequence[WaitingGang]) -> tuple[ClusterPlan, float]:
+        """Return the plan of the cluster for waiting gangs, and the CPU seconds that it took."""
         started = time.process_time()
         plan = make_plan(self.cold(), waiting, lambda _: (), NOW)
         return plan, time.process_time() - started
@@ -102,6 +97,13 @@ class Bench:
     def cold(self) -> ClusterCapacity:
         """Return the cluster capacity without cached results."""
         return replace(self._nodes, cache={})
+
+
+def waiting_gangs(gangs: Sequence[Gang], run: Run) -> list[WaitingGang]:
+    """Return the members of assessed gangs that wait for nodes."""
+    pairs = zip(gangs, run.verdicts, strict=True)
+    found = (waiting_gang_of(gang.root, verdict) for gang, verdict in pairs)
+    return [gang for gang in found if gang is not None]
 
 
 def _everything(fleet: Fleet) -> Iterable[Owner | Group | Pod]:

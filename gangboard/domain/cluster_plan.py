@@ -145,6 +145,16 @@ class PlanStep:
 
 
 @dataclass(frozen=True, slots=True)
+class UntriedGangs:
+    """Waiting gangs for which the search tried no step of a kind, before its time was over or it had tried enough."""
+
+    kind: PlanStepKind
+    gangs: int
+    accelerators: int
+    """Accelerators that they request together."""
+
+
+@dataclass(frozen=True, slots=True)
 class ClusterPlan:
     """The plan of one cluster."""
 
@@ -157,6 +167,8 @@ class ClusterPlan:
     undecided: int = 0
     """Waiting gangs that the arithmetic cannot decide about. The plan never promises them."""
     is_complete: bool = True
-    """False if the time was over before all combinations were tried."""
+    """Whether `untried` is empty, so that no steps means that no few steps help."""
     why: str = ""
     """Why there is no plan, such as `nodes: forbidden`. The other fields have no meaning then."""
+    untried: tuple[UntriedGangs, ...] = ()
+    """Gangs that further steps of a kind might let run."""

@@ -26,6 +26,28 @@ Saturated = tuple[tuple[str, int, tuple[str, ...]], ...]
 Summary = tuple[int, int, int, Saturated]
 
 
+@dataclass(frozen=True, slots=True)
+class OrderedNodes:
+    """Nodes that take a pod. Those that take the fewest come first, then they are in order of names."""
+
+    rows: IntColumn
+    max_pods: IntColumn
+    """Numbers of pods that they take, at most UNLIMITED each."""
+    sums: IntColumn
+    """Running sums of `max_pods`."""
+
+
+def fewest_pods_first(max_pods: IntColumn) -> OrderedNodes:
+    """Return the nodes that take a pod, from the number of pods that each node takes."""
+    limited = np.minimum(max_pods, UNLIMITED).astype(np.int64)
+    rows = np.flatnonzero(limited)
+    numbers = limited[rows]
+    if len(numbers) and int(numbers.max()) < 2**15:
+        numbers = numbers.astype(np.int16)  # Short numbers have a faster stable sort.
+    order = rows[np.argsort(numbers, kind="stable")]
+    return OrderedNodes(order, limited[order], np.cumsum(limited[order]))
+
+
 @dataclass(slots=True)
 class _Exclusion:
     """The nodes that a filter is the first to exclude, and their number by taint or resource."""
@@ -37,14 +59,17 @@ class _Exclusion:
 class FeasibleNodes:
     """The nodes that can host a pod of one shape, with the number of its pods that fit on each."""
 
-    def __init__(self, snapshot: NodeSnapshot, shape: Shape) -> None:
+    def __init__(
+        self, snapshot: NodeSnapshot, shape: Shape, eligible: BoolColumn | None = None
+    ) -> None:
+        """Pass `eligible` if the nodes that no filter excludes are known."""
         self._snapshot = snapshot
         self._shape = shape
         self._requests = requested_amounts(shape)
-        self._node_filters = NodeFilters(snapshot, shape)
+        self._node_filters = NodeFilters(snapshot, shape, eligible)
         self._max_pods: dict[When, IntColumn] = {}
         self._sums: dict[When, int] = {}
-        self._orders: dict[When, tuple[IntColumn, IntColumn, IntColumn]] = {}
+        self._orders: dict[When, OrderedNodes] = {}
         self._summaries: dict[tuple[str, ...], Summary] = {}
         self._exclusions: dict[tuple[str, ...], dict[Filter, _Exclusion]] = {}
         self._eligibilities: dict[tuple[str, ...], Eligibility] = {}
@@ -183,16 +208,10 @@ class FeasibleNodes:
             self._sums[when] = total(self.max_pods(when))
         return self._sums[when]
 
-    def ordered_nodes(self, when: When) -> tuple[IntColumn, IntColumn, IntColumn]:
-        """Return the rows of nodes that take a pod, their numbers of pods, and the running sums of these.
-
-        Nodes with the fewest pods come first, then they are in order of names. A node counts for at most UNLIMITED.
-        """
+    def ordered_nodes(self, when: When) -> OrderedNodes:
+        """Return the nodes that take a pod."""
         if when not in self._orders:
-            max_pods = np.minimum(self.max_pods(when), UNLIMITED).astype(np.int64)
-            rows = np.flatnonzero(max_pods)
-            order = rows[np.argsort(max_pods[rows], kind="stable")]
-            self._orders[when] = order, max_pods[order], np.cumsum(max_pods[order])
+            self._orders[when] = fewest_pods_first(self.max_pods(when))
         return self._orders[when]
 
     def summary(self, keys: tuple[str, ...] = ()) -> Summary:
@@ -248,5 +267,23 @@ def feasible_nodes_of(snapshot: NodeSnapshot, shape: Shape) -> FeasibleNodes:
     if feasible is None:
         while len(cached) >= MAX_CACHED:
             cached.pop(next(iter(cached)))
-        feasible = cached[requirements] = FeasibleNodes(snapshot, shape)
+        before = snapshot.before_filling
+        # More pods without ports and terms close no node for good, and change no other constraint.
+        known = (
+            None
+            if before is None or depends_on_other_pods(shape)
+            else feasible_nodes_of(before, shape).eligible()
+        )
+        feasible = cached[requirements] = FeasibleNodes(snapshot, shape, known)
     return feasible
+
+
+def depends_on_other_pods(shape: Shape) -> bool:
+    """Return whether pods on nodes decide by more than their amounts which nodes a pod of the shape may use."""
+    return bool(
+        shape.host_ports
+        or shape.anti_affinity
+        or shape.matched_terms
+        or shape.pod_affinity
+        or shape.spreads
+    )

@@ -182,3 +182,21 @@ def taint_groups(nodes: Sequence[NodeInfo]) -> TaintGroups:
             representatives.append(node)
         codes.append(index)
     return TaintGroups(tuple(representatives), np.array(codes, dtype=np.int64))
+
+
+def changed_taint_groups(groups: TaintGroups, changes: Mapping[int, NodeInfo]) -> TaintGroups:
+    """Return the groups after some nodes, by row, were replaced. A group may have no node then."""
+    codes_by_taints = {taints_of(node): code for code, node in enumerate(groups.nodes)}
+    representatives = list(groups.nodes)
+    codes: dict[int, int] = {}
+    for row, node in changes.items():
+        code = codes_by_taints.setdefault(taints_of(node), len(representatives))
+        if code == len(representatives):
+            representatives.append(node)
+        if code != groups.codes[row]:
+            codes[row] = code
+    if not codes:
+        return groups
+    changed = groups.codes.copy()
+    changed[list(codes)] = list(codes.values())
+    return TaintGroups(tuple(representatives), changed)

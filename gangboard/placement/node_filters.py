@@ -36,11 +36,14 @@ Obstacle = tuple[str, str, BoolColumn]
 class NodeFilters:
     """The filters of one shape, evaluated for all nodes."""
 
-    def __init__(self, snapshot: NodeSnapshot, shape: Shape) -> None:
+    def __init__(
+        self, snapshot: NodeSnapshot, shape: Shape, eligible: BoolColumn | None = None
+    ) -> None:
+        """Pass `eligible` if the nodes that no filter excludes are known."""
         self._snapshot = snapshot
         self._shape = shape
         self._requests = requested_amounts(shape)
-        self._masks: dict[str, BoolColumn] = {}
+        self._masks: dict[str, BoolColumn] = {} if eligible is None else {"eligible": eligible}
 
     def eligible(self, keys: Sequence[str] = ()) -> BoolColumn:
         """Return the nodes that no filter excludes."""
@@ -68,7 +71,7 @@ class NodeFilters:
         """Return the nodes that no filter but the one about unreadable amounts excludes."""
         if "readable" not in self._masks:
             shape, sparse = self._shape, self._snapshot.sparse()
-            mask = self._selected() & self._tolerated()
+            mask = self.selected() & self.tolerated()
             # Skip absent constraints, because a column of thousands of nodes costs time.
             if shape.pod_affinity is not None:
                 mask &= self._pod_affinity()
@@ -88,7 +91,7 @@ class NodeFilters:
     def _none(self) -> BoolColumn:
         return np.zeros(len(self._snapshot), dtype=np.bool_)
 
-    def _selected(self) -> BoolColumn:
+    def selected(self) -> BoolColumn:
         """Return the nodes that match the node selector and the required node affinity.
 
         Source: GetRequiredNodeAffinity in k8s.io/component-helpers/scheduling/corev1/nodeaffinity.
@@ -133,7 +136,7 @@ class NodeFilters:
         if field and entry.key != NAME_FIELD:
             return self._all() if matches_label(entry, None) else self._none()
         cache_key = ("matching", entry, field)
-        cache = self._snapshot.cache
+        cache = self._snapshot.of_labels.cache
         if cache_key not in cache:
             texts = self._snapshot.labels(NAME if field else entry.key)
             if entry.operator == "In":  # faster than a check of every value, such as names of nodes
@@ -157,7 +160,8 @@ class NodeFilters:
         groups: tuple[IntColumn, list[list[Taint]]] = cache[cache_key]
         return groups
 
-    def _tolerated(self) -> BoolColumn:
+    def tolerated(self) -> BoolColumn:
+        """Return the nodes whose taints and cordon the shape tolerates."""
         codes, taints = self._taints()
         if not taints:
             return self._all()
@@ -168,7 +172,7 @@ class NodeFilters:
         """Return the nodes that a spread constraint counts (matchNodeInclusionPolicies)."""
         mask = has_label(self._snapshot, spread.topology_key)
         if spread.honours_affinity:
-            mask = mask & self._selected()
+            mask = mask & self.selected()
         if spread.honours_taints:
             kinds = self._snapshot.taint_groups()
             tainted = [is_tainted(node, self._shape) for node in kinds.nodes]
@@ -217,7 +221,7 @@ class NodeFilters:
 
         The order is that of `Filter`.
         """
-        yield Filter.SELECTOR, "", ~self._selected()
+        yield Filter.SELECTOR, "", ~self.selected()
         yield Filter.POD_AFFINITY, "", ~self._pod_affinity()
         for key in keys:
             yield Filter.TOPOLOGY_LABEL, key, ~has_label(self._snapshot, key)
@@ -268,7 +272,7 @@ class NodeFilters:
         `filters` excludes a node by pods that stay. Here pods that can leave count, too. A request closes a node in one
         way only: the node lacks the resource, is too small, or has too little of it free now.
         """
-        yield Filter.SELECTOR, "", ~self._selected()
+        yield Filter.SELECTOR, "", ~self.selected()
         if self._shape.pod_affinity is not None:
             yield Filter.POD_AFFINITY, "", ~self._pod_affinity()
         for key in keys:
@@ -338,6 +342,7 @@ class NodeFilters:
 
 def has_label(snapshot: NodeSnapshot, key: str) -> BoolColumn:
     """Return the nodes that have a label."""
+    snapshot = snapshot.of_labels
     cache_key = ("label", key)
     if cache_key not in snapshot.cache:
         texts = snapshot.labels(key)

@@ -6,7 +6,7 @@ A column is built when it is read for the first time, and then cached.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar, overload
 
@@ -14,16 +14,17 @@ from gangboard.domain.capacity import ClusterCapacity, NodeInfo, Requested
 from gangboard.domain.placement_result import When
 from gangboard.domain.pod_constraints import HostPort, PodTerm, Terms
 from gangboard.placement.node_columns import (
+    IntColumn,
     LabelColumn,
     NodeTotals,
     ResourceColumn,
     TaintGroups,
+    changed_taint_groups,
     column_of,
     label_column,
     node_totals,
     patched,
     taint_groups,
-    taints_of,
 )
 
 Entry = TypeVar("Entry")
@@ -50,16 +51,18 @@ class NodeSnapshot(Sequence[NodeInfo]):
     """All nodes of a cluster at one moment, in the order of their names. A snapshot is immutable."""
 
     def __init__(self, nodes: Iterable[NodeInfo]) -> None:
-        self.nodes = tuple(sorted(nodes, key=lambda node: node.name))
-        self.names = tuple(node.name for node in self.nodes)
+        self._nodes: tuple[NodeInfo, ...] | None = tuple(sorted(nodes, key=lambda node: node.name))
+        self.names = tuple(node.name for node in self._nodes)
         self.cache: dict[Hashable, Any] = {}
         """Cached results about these nodes."""
         self._base: NodeSnapshot | None = None
         self._rows: dict[int, NodeInfo] = {}
         """The nodes that differ from those of `_base`."""
+        self._make_nodes: Callable[[], tuple[NodeInfo, ...]] | None = None
         self._totals: NodeTotals | None = None
         self._resources: dict[str, ResourceColumn] = {}
         self._labels: dict[str, LabelColumn] = {}
+        self._of_labels: NodeSnapshot | None = None
         self._taint_groups: TaintGroups | None = None
         self._sparse: SparseNodeData | None = None
 
@@ -73,7 +76,15 @@ class NodeSnapshot(Sequence[NodeInfo]):
 
     def __len__(self) -> int:
         """Return the number of nodes."""
-        return len(self.nodes)
+        return len(self.names)
+
+    @property
+    def nodes(self) -> tuple[NodeInfo, ...]:
+        """All nodes, in the order of their names."""
+        if self._nodes is None:
+            assert self._make_nodes is not None  # noqa: S101 - `filled` sets it
+            self._nodes = self._make_nodes()
+        return self._nodes
 
     def changed(self, changes: Mapping[str, NodeInfo]) -> NodeSnapshot:
         """Return the snapshot with some nodes, by name, replaced. Unknown names are ignored.
@@ -87,9 +98,38 @@ class NodeSnapshot(Sequence[NodeInfo]):
         nodes = list(self.nodes)
         for row, node in rows.items():
             nodes[row] = node
-        snapshot.nodes, snapshot.names = tuple(nodes), self.names
+        snapshot._nodes, snapshot.names = tuple(nodes), self.names
         snapshot._base, snapshot._rows = self, rows
         return snapshot
+
+    def filled(
+        self, free: Mapping[str, IntColumn], make_nodes: Callable[[], tuple[NodeInfo, ...]]
+    ) -> NodeSnapshot:
+        """Return the snapshot with more pods on its nodes, which have no host ports and no terms of anti-affinity.
+
+        `free` has the free amounts with these pods, for each resource that they request. `make_nodes` returns the
+        nodes. It is called only if a reader needs more than columns.
+        """
+        snapshot = NodeSnapshot(())
+        snapshot._nodes, snapshot.names = None, self.names
+        snapshot._base, snapshot._make_nodes = self, make_nodes
+        for resource, now in free.items():
+            column = self.resource(resource)
+            snapshot._resources[resource] = ResourceColumn(column.allocatable, now, column.empty)
+        return snapshot
+
+    @property
+    def before_filling(self) -> NodeSnapshot | None:
+        """The snapshot that `filled` was called on. None: this one is not its result."""
+        return None if self._make_nodes is None else self._base
+
+    @property
+    def of_labels(self) -> NodeSnapshot:
+        """The snapshot that caches results about labels alone: an earlier one if its nodes have the same labels."""
+        if self._of_labels is None:
+            base = self._base
+            self._of_labels = base.of_labels if base is not None and self._same_labels() else self
+        return self._of_labels
 
     def row(self, name: str) -> int | None:
         """Return the row of the node with a name. None: the name is unknown."""
@@ -109,16 +149,18 @@ class NodeSnapshot(Sequence[NodeInfo]):
     def _read_column(self, resource: str) -> ResourceColumn:
         if self._totals is None:
             self._totals = node_totals(self.nodes if self._base is None else self._rows.values())
-        column = column_of(self._totals, resource)
         if self._base is None:
-            return column
+            return column_of(self._totals, resource)
+        if not self._rows:
+            return self._base.resource(resource)
+        column = column_of(self._totals, resource)
         return patched(self._base.resource(resource), list(self._rows), column)
 
     def labels(self, key: str) -> LabelColumn:
         """Return the column of a label. For NAME it has the names of the nodes."""
         if key not in self._labels:
-            if self._base is not None and self._same_labels():
-                self._labels[key] = self._base.labels(key)
+            if self.of_labels is not self:
+                self._labels[key] = self.of_labels.labels(key)
             else:
                 self._labels[key] = label_column(
                     self.names if key == NAME else [node.labels.get(key) for node in self.nodes]
@@ -126,19 +168,20 @@ class NodeSnapshot(Sequence[NodeInfo]):
         return self._labels[key]
 
     def _same_labels(self) -> bool:
-        base = self._base.nodes if self._base is not None else ()
-        return all(node.labels == base[row].labels for row, node in self._rows.items())
+        base = self._base.nodes if self._base is not None and self._rows else ()
+        return all(
+            node.labels is base[row].labels or node.labels == base[row].labels
+            for row, node in self._rows.items()
+        )
 
     def taint_groups(self) -> TaintGroups:
         """Return the nodes grouped by taints and cordon."""
         if self._taint_groups is None:
-            base = self._base
-            if base is not None and all(
-                taints_of(node) == taints_of(base.nodes[row]) for row, node in self._rows.items()
-            ):
-                self._taint_groups = base.taint_groups()
-            else:
-                self._taint_groups = taint_groups(self.nodes)
+            self._taint_groups = (
+                taint_groups(self.nodes)
+                if self._base is None
+                else changed_taint_groups(self._base.taint_groups(), self._rows)
+            )
         return self._taint_groups
 
     def terms(self, when: When) -> Mapping[tuple[str, str], Terms]:
@@ -158,6 +201,8 @@ class NodeSnapshot(Sequence[NodeInfo]):
         if self._sparse is None:
             if self._base is None:
                 self._sparse = _collect_sparse(enumerate(self.nodes))
+            elif not self._rows:
+                self._sparse = self._base.sparse()
             else:
                 self._sparse = _patch_sparse(self._base.sparse(), self._rows)
         return self._sparse

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from enum import StrEnum
 
 from gangboard.domain.capacity import PlacementRequest
 from gangboard.domain.cluster_plan import WaitingGang
 from gangboard.placement.matching import undecidable
+from gangboard.placement.plan_choices import Choice
 
 _EPOCH = datetime.fromtimestamp(0, UTC)
 
@@ -20,6 +20,10 @@ class GangClass:
 
     gangs: tuple[WaitingGang, ...]
     """The oldest first."""
+    accelerators: int
+    """Accelerators of one of them."""
+    is_decided: bool
+    """Whether only capacity is missing, and the arithmetic understands all requirements."""
 
     @property
     def first(self) -> WaitingGang:
@@ -39,8 +43,11 @@ def gang_classes(waiting: Iterable[WaitingGang]) -> tuple[GangClass, ...]:
         classes.setdefault(gang.requirements, []).append(gang)
     return tuple(
         sorted(
-            (GangClass(tuple(gangs)) for gangs in classes.values()),
-            key=lambda item: (-item.first.accelerators, -item.size, item.first.ref.uid),
+            (
+                GangClass(tuple(gangs), gangs[0].accelerators, is_decided(gangs[0]))
+                for gangs in classes.values()
+            ),
+            key=lambda item: (-item.accelerators, -item.size, item.first.ref.uid),
         )
     )
 
@@ -65,24 +72,11 @@ def _youngest(item: GangClass) -> tuple[float, ...]:
 
 
 def _smallest(item: GangClass) -> tuple[float, ...]:
-    return item.first.accelerators, item.size
+    return item.accelerators, item.size
 
 
 def _largest(item: GangClass) -> tuple[float, ...]:
-    return -item.first.priority, -item.first.accelerators, -item.size
-
-
-class Choice(StrEnum):
-    """Nodes that pods take."""
-
-    SCORED = "scored"
-    """As the scheduler scores them by CPU and memory."""
-    PACKED = "packed"
-    """Those with the fewest places first."""
-    WIDEST = "widest"
-    """Those with the most places first, which leaves the least room for large pods."""
-    DRAWN = "drawn"
-    """Any with a place, drawn. The scheduler also draws among nodes with the same score, and devices have no score."""
+    return -item.first.priority, -item.accelerators, -item.size
 
 
 _Order = Callable[[GangClass], tuple[float, ...]]

@@ -12,9 +12,12 @@ from gangboard.domain.cluster_plan import MovablePod, PlanStepKind, WaitingGang
 from gangboard.domain.placement_result import When
 from gangboard.placement.amounts import free_amount, requested_amounts, used_amount
 from gangboard.placement.feasible_nodes import feasible_nodes_of
-from gangboard.placement.plan_changes import MAX_DOMAINS, MAX_MOVED, Change, after
+from gangboard.placement.plan_changes import Change, after
+from gangboard.placement.plan_fewest import MAX_DOMAINS
 from gangboard.placement.plan_room import Room
 
+MAX_MOVED = 8
+"""Most pods that one step moves."""
 MIN_NODES = 32
 """Nodes on which a move is tried at least."""
 
@@ -47,6 +50,8 @@ def moves(
             if len(chosen) + len(batch) > MAX_MOVED:
                 break
             chosen += batch
+            if room.budget.is_over():
+                return ()
             if after(room, chosen).place(gang):
                 return _needed(room, gang, chosen)
     return ()
@@ -76,7 +81,7 @@ def _needed(room: Room, gang: WaitingGang, chosen: Sequence[Change]) -> tuple[Ch
     needed = tuple(chosen)
     for change in chosen:
         fewer = tuple(item for item in needed if item is not change)
-        if fewer and after(room, fewer).place(gang):
+        if fewer and not room.budget.is_over() and after(room, fewer).place(gang):
             needed = fewer
     return needed
 
@@ -138,11 +143,18 @@ def _batches_by_domain(
 def nodes_to_cordon(room: Room, gang: WaitingGang, chosen: Sequence[Change]) -> tuple[str, ...]:
     """Return the nodes that the gang gets after the moves, and those that pods leave, without cordoned ones."""
     moved = after(room, chosen)
-    before = {node.name: node for node in moved.snapshot.nodes}
+    pods = moved.nodes.pods.copy()
     moved.place(gang)
-    taken = {name for name, node in before.items() if moved.node(name) is not node}
+    snapshot = moved.ground.snapshot
+    taken = {snapshot.names[row] for row in np.flatnonzero(moved.nodes.pods != pods).tolist()}
     taken |= {name for change in chosen for name in change.nodes}
-    return tuple(sorted(name for name in taken if not before[name].unschedulable))
+    return tuple(
+        sorted(
+            name
+            for name in taken
+            if (node := moved.ground.node(name)) is not None and not node.unschedulable
+        )
+    )
 
 
 def move_elsewhere(room: Room, chosen: Sequence[Change], closed: Sequence[str]) -> bool:
@@ -150,17 +162,18 @@ def move_elsewhere(room: Room, chosen: Sequence[Change], closed: Sequence[str]) 
 
     `closed` are the nodes that are cordoned meanwhile.
     """
-    nodes = {name: node for name in closed if (node := room.node(name)) is not None}
-    room.change({name: replace(node, unschedulable=True) for name, node in nodes.items()})
+    ground = room.ground
+    nodes = {name: node for name in closed if (node := ground.node(name)) is not None}
+    rows = [row for name in nodes if (row := ground.snapshot.row(name)) is not None]
+    pods = room.nodes.pods[rows]
+    cordoned = {name: replace(node, unschedulable=True) for name, node in nodes.items()}
+    room.nodes.stand_on(ground.changed(cordoned), nodes)
     for change in chosen:
         if change.pod is None:
             return False
         request = PlacementRequest((PodSet(change.pod.shape, 1),))
         if not room.place(WaitingGang(change.ref, (request,))):
             return False
+    room.nodes.stand_on(ground, nodes)
     # A pod may tolerate the cordon.
-    stays_empty = all(
-        (now := room.node(name)) is not None and now.now == node.now for name, node in nodes.items()
-    )
-    room.change(nodes)
-    return stays_empty
+    return bool((room.nodes.pods[rows] == pods).all())

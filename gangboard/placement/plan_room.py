@@ -7,31 +7,28 @@ nodes in each of them.
 
 from __future__ import annotations
 
-import heapq
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from random import Random
 
-import numpy as np
-
-from gangboard.domain.capacity import NodeInfo, PlacementRequest, PodSet, Requested, Shape
+from gangboard.domain.capacity import NodeInfo, PlacementRequest, PodSet
 from gangboard.domain.cluster_plan import WaitingGang
 from gangboard.domain.placement_result import FitAnswer, When
-from gangboard.placement.amounts import pod_amounts
 from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.gang_fit import check_fit
-from gangboard.placement.gang_nodes import add_requested
+from gangboard.placement.node_columns import IntColumn
 from gangboard.placement.node_snapshot import NodeSnapshot
+from gangboard.placement.plan_budget import SearchBudget
+from gangboard.placement.plan_choices import Choice, drawn_nodes, packed_nodes, widest_nodes
 from gangboard.placement.plan_classes import (
     ROOMS,
-    Choice,
     GangClass,
     are_related,
     has_relations,
-    is_decided,
     room_count,
 )
+from gangboard.placement.plan_nodes import Demand, FilledNodes, Ground, PlacedPods
 from gangboard.placement.scheduler_order import (
     is_found_in_scheduler_order,
     scheduler_placement,
@@ -42,11 +39,6 @@ STEPS = 2_000
 """Search steps of one check."""
 MAX_SCORES = 5_000
 """Most node scorings in the simulated orders of one gang. With more, it is not promised."""
-_REBASE = 64
-"""Changed nodes after which the columns are built anew, because each check patches all changed nodes."""
-
-Placement = Mapping[str, Mapping[str, int]]
-"""Node → shape → number of pods."""
 
 
 @dataclass(slots=True)
@@ -58,22 +50,27 @@ class Room:
     """Indexes of classes."""
     choice: Choice
     takes_undecided: bool
-    base: NodeSnapshot
+    nodes: FilledNodes
+    budget: SearchBudget
     remaining: list[int]
     """Gangs of each class that still wait."""
     placed: list[int]
     """Gangs of each class that got nodes and may be promised."""
     draws: int = 0
     """Seed of the order of the next settlement, or 0 if the order stays."""
-    changes: dict[str, NodeInfo] = field(default_factory=dict)
     rests: dict[int, WaitingGang] = field(default_factory=dict)
     """Class → one of its gangs, without the pods that got nodes although not all of them did."""
     present: list[WaitingGang] = field(default_factory=list)
     """Gangs placed so far."""
-    _snapshot: NodeSnapshot | None = None
 
     @classmethod
-    def make(cls, number: int, classes: tuple[GangClass, ...], snapshot: NodeSnapshot) -> Room:
+    def make(
+        cls,
+        number: int,
+        classes: tuple[GangClass, ...],
+        nodes: FilledNodes,
+        budget: SearchBudget,
+    ) -> Room:
         """Return a room with no gang placed. The first ones are those of `ROOMS`, the order of the others is drawn."""
         key, choice, takes_undecided = ROOMS[number % len(ROOMS)]
         is_drawn = number >= len(ROOMS)
@@ -85,7 +82,8 @@ class Room:
             order,
             Choice.DRAWN if is_drawn else choice,
             takes_undecided,
-            snapshot,
+            nodes.copy(),
+            budget,
             [len(item.gangs) for item in classes],
             [0] * len(classes),
             draws=number if is_drawn else 0,
@@ -95,9 +93,9 @@ class Room:
         """Return a copy that changes independently."""
         return replace(
             self,
+            nodes=self.nodes.copy(),
             remaining=list(self.remaining),
             placed=list(self.placed),
-            changes=dict(self.changes),
             rests=dict(self.rests),
             present=list(self.present),
         )
@@ -106,7 +104,7 @@ class Room:
     def accelerators(self) -> int:
         """Accelerators of the gangs that got all their nodes and may be promised."""
         return sum(
-            count * item.first.accelerators
+            count * item.accelerators
             for count, item in zip(self.placed, self.classes, strict=True)
             if count
         )
@@ -114,54 +112,61 @@ class Room:
     @property
     def snapshot(self) -> NodeSnapshot:
         """The nodes now."""
-        if self._snapshot is None:
-            if len(self.changes) > _REBASE:
-                nodes = [self.changes.get(node.name, node) for node in self.base.nodes]
-                self.base, self.changes = NodeSnapshot(nodes), {}
-            self._snapshot = self.base.changed(self.changes)
-        return self._snapshot
+        return self.nodes.snapshot
+
+    @property
+    def ground(self) -> Ground:
+        """The nodes without the pods of waiting gangs."""
+        return self.nodes.ground
 
     def node(self, name: str) -> NodeInfo | None:
         """Return a node. None: the cluster has no such node."""
-        if name in self.changes:
-            return self.changes[name]
-        row = self.base.row(name)
-        return None if row is None else self.base.nodes[row]
-
-    def change(self, nodes: Mapping[str, NodeInfo]) -> None:
-        """Replace nodes, by name."""
-        if not nodes:
-            return
-        self.changes.update(nodes)
-        self._snapshot = None
-
-    def rebase(self) -> None:
-        """Take the nodes as they are as the new base, so that groups of taints are not made for each placed gang."""
-        self.base, self.changes = self.snapshot, {}
+        return self.nodes.node(name)
 
     # Placing
 
-    def settle(self, among: Container[int], is_over: Callable[[], bool]) -> None:
-        """Place all gangs of these classes that fit, in the order of the room. Stop early if the time is over."""
-        start = self.snapshot
+    def settle(self, among: Container[int]) -> None:
+        """Place all gangs of these classes that fit, in the order of the room. Stop early if the budget is spent."""
         if self.draws:
             # Drawn, but always the same for the same gangs, so that the plan does not change without a cause.
             dice = Random(self.draws)  # noqa: S311 - no secret
             self.order = dice.sample(self.order, len(self.order))
             self.draws += room_count(self.classes)
         for index in self.order:
-            # The nodes at the start are an upper bound. Their columns are the same for all classes.
-            if index not in among or not self._may_place(index, start):
+            if index not in among:
                 continue
-            while self._may_place(index, self.snapshot) and not is_over():
+            while self._may_place(index) and not self.budget.is_over():
                 if not self._place_next(index):
                     break
 
-    def _may_place(self, index: int, snapshot: NodeSnapshot) -> bool:
+    def _may_place(self, index: int) -> bool:
         """Return whether some pods of the next gang of a class may get nodes. False is certain."""
         if not self.remaining[index]:
             return False
-        return any(_may_start(request, snapshot) for request in self.next_gang(index).requests)
+        return any(map(self._may_start, self.next_gang(index).requests))
+
+    def _may_start(self, request: PlacementRequest) -> bool:
+        needed = 1 if request.quorum is None else request.needed
+        pod_sets = request.pod_sets
+        if len(pod_sets) == 1 and (demand := self._demand(pod_sets[0])) is not None:
+            size = pod_sets[0].count
+            return needed <= 0 or (needed <= size and self.nodes.takes(demand, needed))
+        places = 0
+        for pod_set in pod_sets:
+            places += min(pod_set.count, self.total_places(pod_set))
+            if places >= needed:
+                return True
+        return False
+
+    def _demand(self, pod_set: PodSet) -> Demand | None:
+        return self.nodes.demands.of(pod_set.shape)
+
+    def total_places(self, pod_set: PodSet) -> int:
+        """Return how many pods of a shape fit on all nodes, without constraints between nodes."""
+        demand = self._demand(pod_set)
+        if demand is not None:
+            return self.nodes.total(demand)
+        return feasible_nodes_of(self.snapshot, pod_set.shape).total_pods(When.CURRENT)
 
     def next_gang(self, index: int) -> WaitingGang:
         """Return the next gang of a class to get nodes."""
@@ -169,7 +174,7 @@ class Room:
 
     def _place_next(self, index: int) -> bool:
         """Place one more gang of a class. Return whether it got all its nodes."""
-        decided = is_decided(self.classes[index].first)
+        decided = self.classes[index].is_decided
         gang = self.next_gang(index)
         if decided and self.place(gang):
             self.placed[index] += not any(are_related(gang, other) for other in self.present)
@@ -187,36 +192,72 @@ class Room:
 
     def place(self, gang: WaitingGang) -> bool:
         """Place all waiting members of a gang, or none. Return whether it got its nodes."""
-        before, snapshot = dict(self.changes), self._snapshot
-        base = self.base
+        self.budget.spend()
+        before = self.nodes
+        if len(gang.requests) > 1:
+            self.nodes = before.copy()
         for request in gang.requests:
-            placement = self.placement_of(request)
-            if placement is None:
-                self.base, self.changes, self._snapshot = base, before, snapshot
+            placed = self._placement_of(request)
+            if placed is None:
+                self.nodes = before
                 return False
-            self._add(request, placement)
+            self.nodes.put(placed)
         return True
 
-    def placement_of(self, request: PlacementRequest) -> Placement | None:
+    def _placement_of(self, request: PlacementRequest) -> PlacedPods | None:
         """Return nodes for all pods of a request that the scheduler provably finds, else None."""
         request = replace(request, quorum=None)
+        is_plain = len(request.pod_sets) == 1 and not request.topology_keys
+        if is_plain and (demand := self._demand(request.pod_sets[0])) is not None:
+            return self._placement_of_equal(request, demand)
         snapshot = self.snapshot
-        fit = check_fit(request, snapshot, When.CURRENT, request.size, steps=STEPS)
-        if fit.answer is not FitAnswer.YES:
+        is_mixed = sum(bool(pod_set.count) for pod_set in request.pod_sets) > 1
+        if is_mixed and scoring_cost(request, snapshot) > MAX_SCORES:
             return None
-        if sum(bool(pod_set.count) for pod_set in request.pod_sets) > 1 and (
-            scoring_cost(request, snapshot) > MAX_SCORES
-            or not is_found_in_scheduler_order(request, snapshot, request.size)
+        fit = check_fit(request, snapshot, When.CURRENT, request.size, steps=STEPS)
+        if fit.answer is not FitAnswer.YES or (
+            is_mixed and not is_found_in_scheduler_order(request, snapshot, request.size)
         ):
             return None
         if self.choice is Choice.PACKED or has_relations(request):
-            return fit.placement
-        is_plain = len(request.pod_sets) == 1 and not request.topology_keys
-        if self.choice is Choice.WIDEST and is_plain:
-            return _widest_placement(request.pod_sets[0], snapshot)
-        if self.choice is Choice.DRAWN and is_plain:
-            return _drawn_placement(request.pod_sets[0], snapshot, self.draws)
-        return scheduler_placement(request, snapshot) or fit.placement
+            return self._rows_of(request, fit.placement)
+        if is_plain and self.choice in (Choice.WIDEST, Choice.DRAWN):
+            (pod_set,) = request.pod_sets
+            places = feasible_nodes_of(snapshot, pod_set.shape).max_pods(When.CURRENT)
+            return _of_shape(pod_set, self._chosen(places, pod_set.count))
+        return self._rows_of(request, scheduler_placement(request, snapshot) or fit.placement)
+
+    def _placement_of_equal(self, request: PlacementRequest, demand: Demand) -> PlacedPods | None:
+        """Return nodes for equal pods for which only node properties and free amounts decide."""
+        (pod_set,) = request.pod_sets
+        if not demand.is_understood or not self.nodes.takes(demand, pod_set.count):
+            return None
+        if self.choice is Choice.SCORED:
+            placement = scheduler_placement(request, self.snapshot)
+            if placement is not None:
+                return self._rows_of(request, placement)
+        return _of_shape(pod_set, self._chosen(self.nodes.places(demand), pod_set.count))
+
+    def _chosen(self, places: IntColumn, count: int) -> Mapping[int, int]:
+        if self.choice is Choice.WIDEST:
+            return widest_nodes(places, count)
+        if self.choice is Choice.DRAWN:
+            return drawn_nodes(places, count, self.draws)
+        return packed_nodes(places, count)
+
+    def _rows_of(
+        self, request: PlacementRequest, placement: Mapping[str, Mapping[str, int]]
+    ) -> PlacedPods:
+        shapes = {pod_set.shape.name: pod_set.shape for pod_set in request.pod_sets}
+        return [
+            (row, shapes[shape], number)
+            for name, pods in placement.items()
+            if (row := self.ground.snapshot.row(name)) is not None
+            for shape, number in pods.items()
+            if number
+        ]
+
+    # Parts of gangs
 
     def _place_part(self, index: int, gang: WaitingGang) -> None:
         """Let a gang take some nodes: its quorum, or the pods that the scheduler places one by one."""
@@ -229,110 +270,54 @@ class Room:
 
     def _place_some(self, request: PlacementRequest) -> PlacementRequest:
         """Place the quorum, then as many other pods as fit. Return the pods without a node."""
+        if not request.topology_keys and len(request.pod_sets) == 1:
+            demand = self._demand(request.pod_sets[0])
+            if demand is not None:
+                return self._place_equal(request, demand)
         if request.quorum is not None:
             fit = check_fit(request, self.snapshot, When.CURRENT, request.needed, steps=STEPS)
             if fit.answer is not FitAnswer.YES:
                 return request
-            self._add(request, fit.placement)
-            request = _rest(request, fit.placement)
+            request = self._put(request, self._rows_of(request, fit.placement))
         for pod_set in request.pod_sets:
-            feasible = feasible_nodes_of(self.snapshot, pod_set.shape)
-            number = min(pod_set.count, feasible.total_pods(When.CURRENT))
+            number = min(pod_set.count, self.total_places(pod_set))
+            if not number:
+                continue
             part = replace(request, pod_sets=(replace(pod_set, count=number),))
             fit = check_fit(part, self.snapshot, When.CURRENT, number, steps=STEPS)
-            if number and fit.answer is FitAnswer.YES:
-                self._add(part, fit.placement)
-                request = _rest(request, fit.placement)
+            if fit.answer is FitAnswer.YES:
+                request = self._put(request, self._rows_of(part, fit.placement))
         return request
 
-    def _add(self, request: PlacementRequest, placement: Placement) -> None:
-        shapes = {pod_set.shape.name: pod_set.shape for pod_set in request.pod_sets}
-        self.change(
-            {
-                name: with_pods(node, [(shapes[shape], number) for shape, number in pods.items()])
-                for name, pods in placement.items()
-                if (node := self.node(name)) is not None
-            }
+    def _place_equal(self, request: PlacementRequest, demand: Demand) -> PlacementRequest:
+        """Place as many equal pods as fit, if they are enough for the quorum. Return the pods without a node."""
+        (pod_set,) = request.pod_sets
+        needed = max(1, request.needed if request.quorum is not None else 1)
+        if not demand.is_understood or needed > pod_set.count:
+            return request
+        if not self.nodes.takes(demand, needed):
+            return request
+        chosen = packed_nodes(self.nodes.places(demand), pod_set.count)
+        return self._put(request, _of_shape(pod_set, chosen))
+
+    def _put(self, request: PlacementRequest, placed: PlacedPods) -> PlacementRequest:
+        """Put pods on nodes. Return the pods of the request that are left."""
+        self.nodes.put(placed)
+        numbers = Counter[str]()
+        for _, shape, number in placed:
+            numbers[shape.name] += number
+        return replace(
+            request,
+            pod_sets=tuple(
+                replace(pod_set, count=max(0, pod_set.count - numbers[pod_set.shape.name]))
+                for pod_set in request.pod_sets
+            ),
+            quorum=None,
         )
 
 
-def _widest_placement(pod_set: PodSet, snapshot: NodeSnapshot) -> Placement:
-    """Return nodes for equal pods, each on the node with the most places left. They must fit."""
-    places = feasible_nodes_of(snapshot, pod_set.shape).max_pods(When.CURRENT)
-    heap = [(-int(places[row]), row) for row in np.flatnonzero(places).tolist()]
-    heapq.heapify(heap)
-    taken = Counter[str]()
-    for _ in range(pod_set.count):
-        left, row = heap[0]
-        taken[snapshot.names[row]] += 1
-        if left < -1:
-            heapq.heapreplace(heap, (left + 1, row))
-        else:
-            heapq.heappop(heap)
-    return {name: {pod_set.shape.name: number} for name, number in taken.items()}
-
-
-def _drawn_placement(pod_set: PodSet, snapshot: NodeSnapshot, seed: int) -> Placement:
-    """Return drawn nodes for equal pods, the same ones for the same seed. The pods must fit."""
-    places = feasible_nodes_of(snapshot, pod_set.shape).max_pods(When.CURRENT)
-    left = {row: int(places[row]) for row in np.flatnonzero(places).tolist()}
-    rows = list(left)
-    dice = Random(seed)  # noqa: S311 - no secret
-    taken = Counter[str]()
-    for _ in range(pod_set.count):
-        index = dice.randrange(len(rows))
-        row = rows[index]
-        taken[snapshot.names[row]] += 1
-        left[row] -= 1
-        if not left[row]:
-            rows[index] = rows[-1]
-            rows.pop()
-    return {name: {pod_set.shape.name: number} for name, number in taken.items()}
-
-
-def _may_start(request: PlacementRequest, snapshot: NodeSnapshot) -> bool:
-    needed = 1 if request.quorum is None else request.needed
-    places = 0
-    for pod_set in request.pod_sets:
-        feasible = feasible_nodes_of(snapshot, pod_set.shape)
-        places += min(pod_set.count, feasible.total_pods(When.CURRENT))
-        if places >= needed:
-            return True
-    return False
-
-
-def with_pods(node: NodeInfo, pods: Iterable[tuple[Shape, int]]) -> NodeInfo:
-    """Return a node with more pods on it: shapes with their numbers."""
-    now = node.now
-    for shape, number in pods:
-        if number:
-            now = add_requested(now, _load(shape, number))
-    return replace(node, now=now)
-
-
-def _load(shape: Shape, number: int) -> Requested:
-    return Requested(
-        {name: amount * number for name, amount in pod_amounts(shape.requests).items()},
-        number,
-        shape.host_ports,
-        Counter(dict.fromkeys(shape.anti_affinity, number)),
-        Counter(dict.fromkeys(shape.matched_terms, number)),
-    )
-
-
-def _rest(request: PlacementRequest, placement: Placement) -> PlacementRequest:
-    """Return the pods of a request that a placement leaves out."""
-    placed = Counter[str]()
-    for pods in placement.values():
-        placed.update(pods)
-    return replace(
-        request,
-        pod_sets=tuple(
-            replace(pod_set, count=max(0, pod_set.count - placed[pod_set.shape.name]))
-            for pod_set in request.pod_sets
-        ),
-        quorum=None,
-    )
+def _of_shape(pod_set: PodSet, numbers: Mapping[int, int]) -> PlacedPods:
+    return [(row, pod_set.shape, number) for row, number in numbers.items()]
 
 
 def _understood(request: PlacementRequest) -> PlacementRequest:

@@ -14,11 +14,15 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, permutations
 
+import numpy as np
+import numpy.typing as npt
+
 from gangboard.domain.capacity import PlacementRequest, PodSet
 from gangboard.domain.placement_result import When
 from gangboard.placement.amounts import requested_amounts
 from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.matching import has_host_anti_affinity, ports_clash
+from gangboard.placement.node_columns import BoolColumn, IntColumn
 from gangboard.placement.node_snapshot import NodeSnapshot
 from gangboard.placement.topology_domains import domains_of
 
@@ -31,6 +35,8 @@ MARGIN = 6
 _CPU, _MEMORY = "cpu", "memory"
 _DEFAULT_REQUESTS = {_CPU: 100, _MEMORY: 200 * 1024**2}
 """Requests that scores assume for pods without any (pkg/scheduler/util/pod_resources.go)."""
+_EXACT = 2**52
+"""Amounts below it, and their differences, are exact as floats. With larger ones, scores are computed node by node."""
 
 
 def is_found_in_scheduler_order(
@@ -40,7 +46,7 @@ def is_found_in_scheduler_order(
     pod_sets = [pod_set for pod_set in request.pod_sets if pod_set.count]
     groups = list(_candidate_groups(request, snapshot, pod_sets, target))
     return all(
-        any(_Simulation(snapshot, pod_sets, nodes).placed(order, target) for nodes in groups)
+        any(_Simulation(snapshot, pod_sets, group).placed(order, target) for group in groups)
         for order in _orders(pod_sets)
     )
 
@@ -55,11 +61,11 @@ def scheduler_placement(
     """
     pod_sets = [pod_set for pod_set in request.pod_sets if pod_set.count]
     order = [(index, pod_set.count) for index, pod_set in enumerate(pod_sets)]
-    for nodes in _candidate_groups(request, snapshot, pod_sets, request.size):
-        simulation = _Simulation(snapshot, pod_sets, nodes)
+    for group in _candidate_groups(request, snapshot, pod_sets, request.size):
+        simulation = _Simulation(snapshot, pod_sets, group)
         if simulation.placed(order, request.size):
             return {
-                snapshot.names[nodes[row]]: {
+                snapshot.names[row]: {
                     pod_sets[shape].shape.name: number for shape, number in Counter(shapes).items()
                 }
                 for row, shapes in simulation.shapes_on.items()
@@ -71,19 +77,20 @@ def scheduler_placement(
 def scoring_cost(request: PlacementRequest, snapshot: NodeSnapshot) -> int:
     """Return the minimum number of node scorings over all simulated orders."""
     pod_sets = [pod_set for pod_set in request.pod_sets if pod_set.count]
-    hosts = [
-        feasible_nodes_of(snapshot, pod_set.shape).summary(request.topology_keys)[2]
-        for pod_set in pod_sets
-    ]
+    hosts = []
+    for pod_set in pod_sets:
+        feasible = feasible_nodes_of(snapshot, pod_set.shape)
+        max_pods = feasible.max_pods(When.CURRENT)
+        hosts.append(int(np.count_nonzero(max_pods[feasible.eligible(request.topology_keys)])))
     return sum(hosts[shape] + count for order in _orders(pod_sets) for shape, count in order)
 
 
 def _candidate_groups(
     request: PlacementRequest, snapshot: NodeSnapshot, pod_sets: Sequence[PodSet], target: int
-) -> Iterator[list[int]]:
-    """Yield the rows of each topology domain with enough capacity, or of all nodes without topology keys."""
+) -> Iterator[BoolColumn | None]:
+    """Yield the nodes of each topology domain with enough capacity, or None for all nodes without topology keys."""
     if not request.topology_keys:
-        yield list(range(len(snapshot)))
+        yield None
         return
     domains = domains_of(snapshot, request.topology_keys)
     for code, values in enumerate(domains.values):
@@ -96,7 +103,7 @@ def _candidate_groups(
             for pod_set in pod_sets
         )
         if request.domain in (None, values) and separately >= target:
-            yield mask.nonzero()[0].tolist()
+            yield mask
 
 
 def _orders(pod_sets: Sequence[PodSet]) -> Iterator[list[tuple[int, int]]]:
@@ -117,10 +124,10 @@ def _orders(pod_sets: Sequence[PodSet]) -> Iterator[list[tuple[int, int]]]:
 
 
 class _Simulation:
-    """One simulated order, which fills nodes pod by pod."""
+    """One simulated order, which fills nodes pod by pod. Nodes are rows of the snapshot."""
 
     def __init__(
-        self, snapshot: NodeSnapshot, pod_sets: Sequence[PodSet], nodes: Sequence[int]
+        self, snapshot: NodeSnapshot, pod_sets: Sequence[PodSet], group: BoolColumn | None
     ) -> None:
         self._pod_sets = pod_sets
         self._requests = [requested_amounts(pod_set.shape) for pod_set in pod_sets]
@@ -128,20 +135,22 @@ class _Simulation:
             name for requests in self._requests for name in requests
         } | _DEFAULT_REQUESTS.keys()
         columns = {name: snapshot.resource(name) for name in names}
-        self._free = {name: column.now[nodes].tolist() for name, column in columns.items()}
-        self._allocatable = {
-            name: columns[name].allocatable[nodes].tolist() for name in _DEFAULT_REQUESTS
-        }
+        self._free = {name: column.now for name, column in columns.items()}
+        self._allocatable = {name: columns[name].allocatable for name in _DEFAULT_REQUESTS}
+        self._taken: dict[str, defaultdict[int, int]] = {name: defaultdict(int) for name in names}
+        """Resource → node → amount of the pods placed here."""
         self._hosts = [
-            feasible_nodes_of(snapshot, pod_set.shape)
-            .max_pods(When.CURRENT)[nodes]
-            .nonzero()[0]
-            .tolist()
+            _hosts(feasible_nodes_of(snapshot, pod_set.shape).max_pods(When.CURRENT), group)
             for pod_set in pod_sets
         ]
-        counts = Counter(chain.from_iterable(self._hosts))
-        self._shared_points = [MARGIN if counts[row] > 1 else 0 for row in range(len(nodes))]
-        """Extra points of nodes that can host more than one shape."""
+        self._is_shared: BoolColumn | None = None
+        """Nodes that can host more than one shape."""
+        if len(pod_sets) > 1:
+            counts = np.zeros(len(snapshot), dtype=np.int64)
+            for hosts in self._hosts:
+                counts[hosts] += 1
+            self._is_shared = counts > 1
+        self._host_sets: dict[int, frozenset[int]] = {}
         self.shapes_on: defaultdict[int, list[int]] = defaultdict(list)
         """Shapes of the pods placed on each node."""
 
@@ -154,16 +163,14 @@ class _Simulation:
 
     def _place(self, shape: int, count: int) -> int:
         """Place pods of one shape one by one on the node with the highest score. Return the number of placed pods."""
-        heap = [
-            (-self._rank(shape, row), row) for row in self._hosts[shape] if self._takes(shape, row)
-        ]
+        heap = self._best_hosts(shape, count)
         heapq.heapify(heap)
         for done in range(count):
             if not heap:
                 return done
             row = heap[0][1]
             for name, amount in self._requests[shape].items():
-                self._free[name][row] -= amount
+                self._taken[name][row] += amount
             self.shapes_on[row].append(shape)
             if self._takes(shape, row):
                 heapq.heapreplace(heap, (-self._rank(shape, row), row))
@@ -171,8 +178,38 @@ class _Simulation:
                 heapq.heappop(heap)
         return count
 
+    def _best_hosts(self, shape: int, count: int) -> list[tuple[int, int]]:
+        """Return nodes that take a pod, with their negative ranks: all that have pods of the gang, and the best others.
+
+        Each pod changes the rank of one node, so of the others no more than `count` can be the best.
+        """
+        rows = self._hosts[shape]
+        started = [row for row, shapes in self.shapes_on.items() if shapes]
+        if started:
+            rows = rows[~np.isin(rows, started)]
+        ranks = self._ranks(shape, rows)
+        if len(rows) > count:
+            # Among equal ranks the first row is the best.
+            keys = np.arange(len(rows)) - ranks * len(rows)
+            best = np.argpartition(keys, count)[:count]
+            rows, ranks = rows[best], ranks[best]
+        heap = list(zip((-ranks).tolist(), rows.tolist(), strict=True))
+        heap += [
+            (-self._rank(shape, row), row)
+            for row in started
+            if row in self._host_set(shape) and self._takes(shape, row)
+        ]
+        return heap
+
+    def _host_set(self, shape: int) -> frozenset[int]:
+        if shape not in self._host_sets:
+            self._host_sets[shape] = frozenset(self._hosts[shape].tolist())
+        return self._host_sets[shape]
+
     def _takes(self, shape: int, row: int) -> bool:
-        if any(self._free[name][row] < amount for name, amount in self._requests[shape].items()):
+        if any(
+            self._free_now(name, row) < amount for name, amount in self._requests[shape].items()
+        ):
             return False
         own_shape = self._pod_sets[shape].shape
         return not any(
@@ -183,9 +220,18 @@ class _Simulation:
             )
         )
 
+    def _free_now(self, name: str, row: int) -> int:
+        return int(self._free[name][row]) - self._taken[name][row]
+
     def _rank(self, shape: int, row: int) -> int:
         """Return the score, with extra points for nodes that other shapes need."""
-        return self._score(shape, row) + self._shared_points[row]
+        shared = self._is_shared is not None and bool(self._is_shared[row])
+        return self._score(shape, row) + (MARGIN if shared else 0)
+
+    def _ranks(self, shape: int, rows: IntColumn) -> IntColumn:
+        """Return the ranks of nodes without a pod of the gang."""
+        scores = self._scores(shape, rows)
+        return scores if self._is_shared is None else scores + MARGIN * self._is_shared[rows]
 
     def _score(self, shape: int, row: int) -> int:
         """Return the score of LeastAllocated and BalancedAllocation, for CPU and memory."""
@@ -194,7 +240,7 @@ class _Simulation:
         before: list[float] = []
         after: list[float] = []
         for name, least in _DEFAULT_REQUESTS.items():
-            allocatable, free = self._allocatable[name][row], self._free[name][row]
+            allocatable, free = int(self._allocatable[name][row]), self._free_now(name, row)
             if not allocatable:
                 continue
             total += 1
@@ -205,6 +251,40 @@ class _Simulation:
             return 0
         return remaining // total + 50 + (50 + _balance(after) - _balance(before)) // 2
 
+    def _scores(self, shape: int, rows: IntColumn) -> IntColumn:
+        """Return the scores of nodes without a pod of the gang, as `_score` does, all at once."""
+        requested = self._requests[shape]
+        allocatable = {name: column[rows] for name, column in self._allocatable.items()}
+        free = {name: self._free[name][rows] for name in _DEFAULT_REQUESTS}
+        if not all(map(_is_exact, (*allocatable.values(), *free.values()))) or any(
+            not column.all() for column in allocatable.values()
+        ):
+            return np.array([self._score(shape, row) for row in rows.tolist()], dtype=np.int64)
+        remaining = np.zeros(len(rows), dtype=np.int64)
+        before, after = [], []
+        for name, least in _DEFAULT_REQUESTS.items():
+            size, left = allocatable[name], free[name]
+            remaining += np.maximum(0, left - requested.get(name, least)) * 100 // size
+            before.append(np.minimum(1.0, (size - left) / size))
+            after.append(np.minimum(1.0, (size - left + requested.get(name, 0)) / size))
+        return remaining // 2 + 50 + (50 + _balances(after) - _balances(before)) // 2
+
+
+def _hosts(max_pods: IntColumn, group: BoolColumn | None) -> IntColumn:
+    """Return the rows of the nodes that take a pod."""
+    return np.flatnonzero(max_pods if group is None else np.where(group, max_pods, 0))
+
+
+def _is_exact(column: IntColumn) -> bool:
+    """Return whether floats and 64-bit integers give exact scores of these amounts."""
+    return column.dtype != object and (not len(column) or int(np.abs(column).max()) < _EXACT)
+
 
 def _balance(fractions: Sequence[float]) -> int:
     return int((1 - (abs(fractions[0] - fractions[1]) / 2 if len(fractions) == 2 else 0)) * 100)
+
+
+def _balances(fractions: Sequence[npt.NDArray[np.float64]]) -> IntColumn:
+    shares = 1 - np.abs(fractions[0] - fractions[1]) / 2
+    balances: IntColumn = (shares * 100).astype(np.int64)
+    return balances

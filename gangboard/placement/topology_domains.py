@@ -11,7 +11,7 @@ from gangboard.domain.capacity import PlacementRequest, PodSet
 from gangboard.domain.placement_result import Fit, FitAnswer, When
 from gangboard.domain.pod_constraints import HOSTNAME
 from gangboard.placement.column_packing import pack
-from gangboard.placement.feasible_nodes import FeasibleNodes, feasible_nodes_of
+from gangboard.placement.feasible_nodes import FeasibleNodes, OrderedNodes, feasible_nodes_of
 from gangboard.placement.matching import is_about_hosts
 from gangboard.placement.node_columns import BoolColumn, IntColumn
 from gangboard.placement.node_filters import has_label
@@ -32,6 +32,7 @@ class TopologyDomains:
 
 def domains_of(snapshot: NodeSnapshot, keys: tuple[str, ...]) -> TopologyDomains:
     """Return the domains by these label keys. Nodes without one of the labels are in no domain."""
+    snapshot = snapshot.of_labels
     cache_key = ("domains", keys)
     if cache_key not in snapshot.cache:
         rows_by_values: dict[tuple[str, ...], list[int]] = {}
@@ -122,20 +123,29 @@ def _fit_single_pod_set(snapshot: NodeSnapshot, pod_set: PodSet, when: When, tar
 
     Nodes that take the fewest pods are filled first, so that large holes stay.
     """
-    order, max_pods, sums = feasible_nodes_of(snapshot, pod_set.shape).ordered_nodes(when)
-    if not len(sums) or int(sums[-1]) < target:
+    ordered = feasible_nodes_of(snapshot, pod_set.shape).ordered_nodes(when)
+    if not len(ordered.sums) or int(ordered.sums[-1]) < target:
         return Fit(FitAnswer.NO)
-    # If several nodes take all remaining pods, the first by name is as good as any.
-    small = int(np.searchsorted(max_pods, pod_set.count))
-    last = int(np.searchsorted(sums[:small], pod_set.count))
-    chosen = dict(zip(order[:last].tolist(), max_pods[:last].tolist(), strict=True))
-    remaining = pod_set.count - (int(sums[last - 1]) if last else 0)
-    if remaining and last < small:
-        chosen[int(order[last])] = remaining
-    elif remaining and small < len(order):
-        chosen[int(order[small:].min())] = remaining
+    chosen = fullest_nodes(ordered, pod_set.count)
     name = pod_set.shape.name
     return Fit(FitAnswer.YES, {snapshot.names[row]: {name: chosen[row]} for row in sorted(chosen)})
+
+
+def fullest_nodes(ordered: OrderedNodes, count: int) -> dict[int, int]:
+    """Return nodes for so many equal pods, or for as many as fit: row → number of pods.
+
+    If several nodes take all remaining pods, the first by name is as good as any.
+    """
+    rows, max_pods, sums = ordered.rows, ordered.max_pods, ordered.sums
+    small = int(np.searchsorted(max_pods, count))
+    last = int(np.searchsorted(sums[:small], count))
+    chosen = dict(zip(rows[:last].tolist(), max_pods[:last].tolist(), strict=True))
+    remaining = count - (int(sums[last - 1]) if last else 0)
+    if remaining and last < small:
+        chosen[int(rows[last])] = remaining
+    elif remaining and small < len(rows):
+        chosen[int(rows[small:].min())] = remaining
+    return chosen
 
 
 def hostname_label_is_shared(snapshot: NodeSnapshot, request: PlacementRequest) -> bool:

@@ -29,6 +29,7 @@ from gangboard.facts.gang import Gang
 from gangboard.facts.stored_verdict import is_whole
 from gangboard.placement.cluster_plan import make_plan, waiting_gang_of
 from gangboard.placement.members import shape_of
+from gangboard.placement.plan_budget import SearchBudget
 from gangboard.plugins.registry import owner_kinds
 from gangboard.polling.node_usage import NodeUsageTracker
 from tests.agreement import objects
@@ -294,7 +295,7 @@ class PlanReading:
             waiting.append(waiting_gang_of(job, verdict))
         capacity = replace(self._usage.capacity(""), cache={})
         gangs = [gang for gang in waiting if gang is not None]
-        return make_plan(capacity, gangs, self._movable, datetime.now(UTC), seconds=20)
+        return make_plan(capacity, gangs, self._movable, datetime.now(UTC), budget=SearchBudget(20))
 
     def _gang(self, job: Owner, room: ClusterCapacity) -> Gang:
         uid = job.meta.ref.uid

@@ -68,6 +68,7 @@ def test_plans_have_their_steps_and_those_that_stop_gangs_on_request(
         "waiting_accelerators": 24,
         "undecided": 1,
         "complete": True,
+        "untried": [],
         "outdated": False,
         "without_steps": [],
     }

@@ -32,6 +32,24 @@ def test_the_benchmark_describes_its_fleet() -> None:
     assert "made with seed 5: 60 nodes, 400 pods, 30 gangs, 20 shapes" in out
 
 
+def test_the_benchmark_of_plans_prints_few_and_many_requests() -> None:
+    out = StringIO()
+    sizes = ("--nodes", "60", "--gangs", "40", "--shapes", "20", "--seconds", "30")
+    call_command("benchmark_plan", *sizes, stdout=out, no_color=True)
+    few, many = out.getvalue().splitlines()
+    assert few.startswith("60 nodes, ")
+    assert "placements" in many
+    assert " 20 different requests" in few or " 19 different requests" in few
+
+
+def test_the_benchmark_of_plans_refuses_zero_and_reports_a_plan_without_steps() -> None:
+    with pytest.raises(CommandError, match="above zero"):
+        call_command("benchmark_plan", "--nodes", "0", stdout=StringIO())
+    sizes = ("--nodes", "60", "--gangs", "40", "--shapes", "20", "--seconds", "0.000001")
+    with pytest.raises(CommandError, match="no step for 60 nodes"):
+        call_command("benchmark_plan", *sizes, stdout=StringIO())
+
+
 def judge_node_by_node(facts: Gang) -> Verdict | None:
     """The verdict with each node asked alone; None where that gives up."""
     placings: list[PlacementResult] = []

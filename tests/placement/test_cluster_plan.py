@@ -22,6 +22,7 @@ from gangboard.domain.cluster_plan import ClusterPlan, MovablePod, PlanStepKind,
 from gangboard.domain.objects import Condition, ObjectRef
 from gangboard.domain.pod_constraints import Taint
 from gangboard.placement.cluster_plan import make_plan
+from gangboard.placement.plan_budget import SearchBudget
 from tests.domain_objects import NOW
 from tests.placement.making import CORDON, GPU, gang, node, shape, term
 
@@ -66,7 +67,7 @@ def plan(
         gangs,
         lambda names: [pod for pod in pods if pod.node in names],
         NOW,
-        seconds=60,
+        budget=SearchBudget(60),
         **options,
     )
 
@@ -339,7 +340,7 @@ def test_unknown_nodes_give_no_plan() -> None:
 def test_a_plan_that_ran_out_of_time_says_so() -> None:
     capacity = ClusterCapacity((cordoned("a"),))
     run = waiting("run", gang(1, shape(gpu=4)))
-    result = make_plan(capacity, [run], lambda _: (), NOW, seconds=0)
+    result = make_plan(capacity, [run], lambda _: (), NOW, budget=SearchBudget(0))
     assert (result.is_complete, result.steps) == (False, ())
 
 
@@ -348,3 +349,68 @@ def test_equal_requests_are_one_class_whatever_the_names_are() -> None:
     second = replace(first, ref=job("b"), requests=(gang(2, shape("b", gpu=1)),))
     assert first.requirements == second.requirements
     assert first.requirements != replace(second, priority=1).requirements
+
+
+# Large clusters
+
+FULL_NODES, SMALL_GANGS = 2_000, 600
+
+
+def large_cluster() -> tuple[list[NodeInfo], list[WaitingGang]]:
+    """Full nodes, two pools of cordoned nodes, and gangs that all request something else.
+
+    32 cordoned nodes let `wide` run with 256 GPUs, and one lets `narrow` run with 4 GPUs. No other gang fits anywhere.
+    """
+    nodes = [
+        *(node(f"full-{number:04}", 8, used=8) for number in range(FULL_NODES)),
+        *(cordoned(f"wide-{number:02}", 8, labels={"pool": "wide"}) for number in range(32)),
+        cordoned("narrow", 8, labels={"pool": "narrow"}),
+    ]
+    wide = shape(gpu=8, node_selector={"pool": "wide"})
+    narrow = shape(gpu=4, node_selector={"pool": "narrow"})
+    gangs = [waiting("wide", gang(32, wide)), waiting("narrow", gang(1, narrow))]
+    gangs += [
+        waiting(f"small-{number}", gang(2, replace(shape(gpu=1), requests=small_requests(number))))
+        for number in range(SMALL_GANGS)
+    ]
+    return nodes, gangs
+
+
+def small_requests(number: int) -> dict[str, Decimal]:
+    """One GPU, and more CPU than any node has."""
+    return {GPU: Decimal(1), "cpu": Decimal(9) + Decimal(number) / 1000}
+
+
+def plan_within(placements: int) -> ClusterPlan:
+    nodes, gangs = large_cluster()
+    budget = SearchBudget(600, placements)
+    result = make_plan(ClusterCapacity(tuple(nodes)), gangs, lambda _: (), NOW, budget=budget)
+    assert budget.placements <= placements
+    return result
+
+
+def test_the_best_step_of_a_large_cluster_takes_few_placements() -> None:
+    """Work follows what changes: gangs that fit nowhere cost no placement, whatever their number is."""
+    result = plan_within(300)
+    wide, narrow = result.steps
+    assert (wide.accelerators, len(wide.nodes)) == (256, 32)
+    assert (narrow.accelerators, [ref.name for ref in narrow.nodes]) == (4, ["narrow"])
+    assert (result.waiting_gangs, result.is_complete) == (SMALL_GANGS + 2, False)
+    # Each of these classes could be one whose pods move.
+    (moves,) = result.untried
+    assert (moves.kind, moves.gangs) == (PlanStepKind.MOVE_PODS, SMALL_GANGS - 24)
+
+
+def test_the_end_of_the_budget_cuts_the_smaller_step_and_says_so() -> None:
+    result = plan_within(75)
+    assert [step.accelerators for step in result.steps] == [256]
+    untried = {entry.kind: (entry.gangs, entry.accelerators) for entry in result.untried}
+    assert not result.is_complete
+    assert untried[PlanStepKind.UNCORDON] == (SMALL_GANGS + 1, 2 * SMALL_GANGS + 4)
+
+
+def test_without_budget_for_the_rooms_all_gangs_are_untried() -> None:
+    result = plan_within(0)
+    assert (result.steps, result.without_steps, result.is_complete) == ((), (), False)
+    everything = (SMALL_GANGS + 2, 2 * SMALL_GANGS + 260)
+    assert [(entry.gangs, entry.accelerators) for entry in result.untried] == [everything] * 5

@@ -14,6 +14,7 @@ from gangboard.domain.capacity import ClusterCapacity, NodeInfo, Requested, Runn
 from gangboard.domain.cluster_plan import ClusterPlan, MovablePod, PlanStepKind, WaitingGang
 from gangboard.domain.objects import ObjectRef
 from gangboard.placement.cluster_plan import make_plan
+from gangboard.placement.plan_budget import SearchBudget
 from tests.domain_objects import NOW
 from tests.placement.making import CORDON, GPU, gang, shape
 
@@ -118,7 +119,7 @@ def plan_of(tiny: Tiny) -> ClusterPlan:
         waiting,
         lambda names: [pod for pod in movable if pod.node in names],
         NOW,
-        seconds=60,
+        budget=SearchBudget(60),
     )
 
 

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from decimal import Decimal
+from random import Random
+
+import pytest
 
 from gangboard.domain.capacity import NodeInfo, PlacementRequest, PodSet, Requested, Shape
 from gangboard.domain.pod_constraints import HOSTNAME
 from gangboard.placement.node_snapshot import NodeSnapshot
-from gangboard.placement.scheduler_order import is_found_in_scheduler_order, scoring_cost
+from gangboard.placement.plan_nodes import with_pods
+from gangboard.placement.scheduler_order import (
+    is_found_in_scheduler_order,
+    scheduler_placement,
+    scoring_cost,
+)
 from tests.placement.making import S, port
 
 GIB = 1024**3
@@ -107,3 +117,32 @@ def test_equal_nodes_are_drawn_also_for_the_first_pod() -> None:
     ):
         assert not finds_placement(nodes, driver, workers)
         assert finds_placement([*nodes, gpus("d", 4)], driver, workers)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_pods_go_to_the_best_of_all_nodes_one_by_one(seed: int) -> None:
+    """Each pod is placed alone, on nodes that have the earlier pods: the same nodes as all at once."""
+    dice = Random(seed)
+    nodes = [
+        host(f"n{number:02}", dice.choice((2000, 4000, 16000)), dice.randrange(0, 2000, 250))
+        for number in range(dice.randint(1, 30))
+    ]
+    if dice.random() < 0.3:
+        # No score counts an amount of zero.
+        nodes.append(NodeInfo("zero", {}, allocatable={"cpu": 4000, "pods": 110}))
+    item, count = cpus("x", dice.choice(("0.5", "1", "2"))), dice.randint(1, 40)
+    request = PlacementRequest((PodSet(item, count),))
+    together = scheduler_placement(request, NodeSnapshot(nodes))
+    by_name = {entry.name: entry for entry in nodes}
+    alone = Counter[str]()
+    for _ in range(count):
+        one = replace(request, pod_sets=(PodSet(item, 1),))
+        placement = scheduler_placement(one, NodeSnapshot(by_name.values()))
+        if placement is None:
+            assert together is None
+            return
+        (name,) = placement
+        alone[name] += 1
+        by_name[name] = with_pods(by_name[name], [(item, 1)])
+    assert together is not None
+    assert {name: pods["x"] for name, pods in together.items()} == alone

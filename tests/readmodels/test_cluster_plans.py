@@ -7,7 +7,13 @@ from typing import Any
 
 import pytest
 
-from gangboard.domain.cluster_plan import ClusterPlan, PlanGain, PlanStep, PlanStepKind
+from gangboard.domain.cluster_plan import (
+    ClusterPlan,
+    PlanGain,
+    PlanStep,
+    PlanStepKind,
+    UntriedGangs,
+)
 from gangboard.domain.objects import ObjectRef, node_ref
 from gangboard.domain.pod_constraints import Taint
 from gangboard.pages.reasons.plan_queries import read_plans
@@ -221,3 +227,38 @@ def test_queries_do_not_grow(owner: Viewer, django_assert_num_queries: Any) -> N
         store(eu, PlanStep(PlanStepKind.UNCORDON, tuple(map(gain, gangs)), 8, (node_ref("a"),)))
         with django_assert_num_queries(2):
             read_plans(viewer=owner, cluster="", clusters=clusters, whole_gangs=False, now=NOW)
+
+
+def test_untried_gangs_are_counted_for_each_kind_of_step(owner: Viewer) -> None:
+    """A plan without steps is not complete if steps were not tried."""
+    untried = (
+        UntriedGangs(PlanStepKind.UNCORDON, 12, 96),
+        UntriedGangs(PlanStepKind.STOP_WHOLE, 1, 0),
+    )
+    store(make_cluster(), is_complete=False, untried=untried)
+    (plan,) = read(owner)
+    assert plan.complete is False
+    assert [entry.text for entry in plan.untried] == [
+        "Uncordons were not tried for 12 gangs with 96 accelerators."
+    ]
+    (plan,) = read(owner, whole_gangs=True)
+    assert [(entry.kind, entry.gangs, entry.accelerators) for entry in plan.untried] == [
+        ("uncordon", 12, 96),
+        ("stop-whole", 1, 0),
+    ]
+
+
+def test_a_plan_without_the_stops_of_whole_gangs_is_complete_without_their_trials(
+    owner: Viewer,
+) -> None:
+    untried = (UntriedGangs(PlanStepKind.STOP_WHOLE, 1, 8),)
+    store(make_cluster(), is_complete=False, untried=untried)
+    assert [plan.complete for plan in (*read(owner), *read(owner, whole_gangs=True))] == [
+        True,
+        False,
+    ]
+
+
+def test_an_incomplete_plan_of_an_earlier_release_stays_incomplete(owner: Viewer) -> None:
+    store(make_cluster(), is_complete=False)
+    assert [plan.complete for plan in read(owner)] == [False]

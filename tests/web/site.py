@@ -520,7 +520,13 @@ def fill_acting(later: datetime, now: datetime) -> None:
 
 def fill_plan(cluster: Cluster, now: datetime) -> None:
     """Write a plan with a command, a gang to suspend and pods to move."""
-    from gangboard.domain.cluster_plan import ClusterPlan, PlanGain, PlanStep, PlanStepKind
+    from gangboard.domain.cluster_plan import (
+        ClusterPlan,
+        PlanGain,
+        PlanStep,
+        PlanStepKind,
+        UntriedGangs,
+    )
     from gangboard.domain.objects import ObjectRef, node_ref
     from gangboard.store.cluster_plans import save_plan
     from gangboard.store.models import Gang
@@ -538,7 +544,9 @@ def fill_plan(cluster: Cluster, now: datetime) -> None:
         PlanStep(PlanStepKind.MOVE_PODS, gains, 16, (node_ref("h100-3"),), pods=pods),
         PlanStep(PlanStepKind.STOP_WHOLE, gains, 16, gangs=tuple(gangs[2:])),
     )
-    save_plan(cluster.pk, ClusterPlan(steps, gains, 9, 120, 2, is_complete=False), at=now)
+    untried = (UntriedGangs(PlanStepKind.MOVE_PODS, 2, 16),)
+    plan = ClusterPlan(steps, gains, 9, 120, 2, is_complete=False, untried=untried)
+    save_plan(cluster.pk, plan, at=now)
 
 
 def fill_queues(cluster: Cluster) -> None:

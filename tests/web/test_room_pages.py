@@ -9,7 +9,13 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from gangboard.domain.cluster_plan import ClusterPlan, PlanGain, PlanStep, PlanStepKind
+from gangboard.domain.cluster_plan import (
+    ClusterPlan,
+    PlanGain,
+    PlanStep,
+    PlanStepKind,
+    UntriedGangs,
+)
 from gangboard.domain.objects import ObjectRef, node_ref
 from gangboard.store.cluster_plans import save_plan
 from gangboard.store.gangs import Detail
@@ -119,6 +125,17 @@ class TestOwner:
         assert "which runs completely" in text_of(
             owner.client, "/reasons/?cluster=eu-train&whole=1"
         )
+
+    def test_a_plan_that_was_cut_does_not_say_that_no_steps_help(
+        self, owner: Person, world: World
+    ) -> None:
+        untried = (UntriedGangs(PlanStepKind.UNCORDON, 2, 16),)
+        plan = ClusterPlan((), (), 2, 16, is_complete=False, untried=untried)
+        save_plan(world.cluster.pk, plan, at=timezone.now())
+        page = text_of(owner.client, "/reasons/?cluster=eu-train")
+        assert "None of the steps that were tried lets more of them run." in page
+        assert "Uncordons were not tried for 2 gangs with 16 accelerators." in page
+        assert "No few steps" not in page
 
     def test_a_plan_that_is_not_known_says_why(self, owner: Person, world: World) -> None:
         save_plan(world.cluster.pk, ClusterPlan(why="nodes: forbidden"), at=timezone.now())

@@ -6,7 +6,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from gangboard.domain.cluster_plan import ClusterPlan, PlanGain, PlanStep, PlanStepKind
+from gangboard.domain.cluster_plan import (
+    ClusterPlan,
+    PlanGain,
+    PlanStep,
+    PlanStepKind,
+    UntriedGangs,
+)
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.shell import command, command_line, in_context
 from gangboard.domain.text import count, is_or_are, listed
@@ -17,6 +23,7 @@ from gangboard.pages.reasons.plan_rows import (
     PlanGangRow,
     PlanPodRow,
     PlanStepRow,
+    PlanUntriedRow,
 )
 from gangboard.readmodels.action_offers import board_offers
 from gangboard.readmodels.action_rows import OfferRow
@@ -75,6 +82,7 @@ def _unknown(freshness: Freshness, why: str) -> ClusterPlanRow:
         waiting_accelerators=None,
         undecided=None,
         complete=None,
+        untried=(),
         outdated=False,
         steps=(),
         without_steps=(),
@@ -141,6 +149,11 @@ class _Printer:
                 break
             if whole_gangs or step.kind is not PlanStepKind.STOP_WHOLE:
                 steps.append(self._step(step))
+        untried = tuple(
+            _untried(entry)
+            for entry in plan.untried
+            if whole_gangs or entry.kind is not PlanStepKind.STOP_WHOLE
+        )
         return ClusterPlanRow(
             cluster=self.freshness.cluster,
             made_at=made_at,
@@ -148,7 +161,8 @@ class _Printer:
             waiting_gangs=plan.waiting_gangs,
             waiting_accelerators=plan.waiting_accelerators,
             undecided=plan.undecided,
-            complete=plan.is_complete,
+            complete=not untried and (plan.is_complete or bool(plan.untried)),
+            untried=untried,
             outdated=outdated,
             steps=tuple(steps),
             without_steps=tuple(map(self._gain, plan.without_steps)),
@@ -251,6 +265,26 @@ class _Printer:
             return
         for arguments in commands:
             yield command_line(in_context(arguments, self.freshness.context))
+
+
+_TRIALS = {
+    PlanStepKind.UNCORDON: "Uncordons",
+    PlanStepKind.REMOVE_TAINT: "Removals of taints",
+    PlanStepKind.END_INCOMPLETE: "Suspends of incomplete gangs",
+    PlanStepKind.MOVE_PODS: "Moves of pods",
+    PlanStepKind.STOP_WHOLE: "Suspends of complete gangs",
+}
+
+
+def _untried(entry: UntriedGangs) -> PlanUntriedRow:
+    gangs = count(entry.gangs, "gang")
+    size = f" with {count(entry.accelerators, 'accelerator')}" if entry.accelerators else ""
+    return PlanUntriedRow(
+        kind=entry.kind.value,
+        gangs=entry.gangs,
+        accelerators=entry.accelerators,
+        text=f"{_TRIALS[entry.kind]} were not tried for {gangs}{size}.",
+    )
 
 
 def _arguments(step: PlanStep) -> Iterator[tuple[str, ...]]:

@@ -99,6 +99,16 @@ class PlanStepRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PlanUntriedRow:
+    """Waiting gangs for which no step of a kind was tried."""
+
+    kind: str = shown("Kind", "The kind of step.")
+    gangs: int = shown("Gangs", "Waiting gangs for which it was not tried.")
+    accelerators: int = shown("Accelerators", "Accelerators that these gangs request.")
+    text: str = shown("Untried", "The same as a sentence.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterPlanRow:
     """The few steps that let most waiting accelerators of a cluster run, computed together."""
 
@@ -118,7 +128,12 @@ class ClusterPlanRow:
         "Waiting gangs about which gangboard cannot decide. The plan never promises them.",
     )
     complete: bool | None = shown(
-        "Complete", "False if the time was over before all combinations were tried."
+        "Complete",
+        "False if steps were not tried for some gangs, so that further steps may help. Null without a plan.",
+    )
+    untried: tuple[PlanUntriedRow, ...] = shown(
+        "Untried",
+        "Gangs for which steps were not tried, because the time was over or because enough gangs were tried.",
     )
     outdated: bool = shown(
         "Outdated", "A gang has changed since the plan was made, so later steps are left out."

@@ -11,6 +11,7 @@ from tools.placement_benchmark import (
     ONE_SECONDS,
     Bench,
     Run,
+    waiting_gangs,
 )
 from tools.placement_fleet import make_fleet
 
@@ -62,7 +63,7 @@ class Command(PrintingCommand):
             f"{len(tenth.each):,} = {run.seconds / tenth.seconds:.1f}"
         )
         self.stdout.write(f"verdicts: {', '.join(codes)}")
-        plan, seconds = bench.plan(bench.fleet.pending, run)
+        plan, seconds = bench.plan(waiting_gangs(bench.fleet.pending, run))
         tried = "all combinations" if plan.is_complete else "not all combinations"
         self.stdout.write(
             f"plan: {len(plan.steps)} steps for {sum(step.accelerators for step in plan.steps):,} of "
