@@ -122,6 +122,7 @@ def _settled_rooms(promises: Promises, nodes: FilledNodes, budget: SearchBudget)
 def _steps(kind: PlanStepKind, search: StepSearch) -> Iterator[PlanStep]:
     """Yield the steps of one kind, each after the one before it."""
     for number in range(1, MAX_STEPS_OF_KIND + 1):
+        search.budget.begin_step(1 + MAX_STEPS_OF_KIND - number)
         candidate = search.best(kind, is_last=number == MAX_STEPS_OF_KIND)
         if candidate is None:
             return

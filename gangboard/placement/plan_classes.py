@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from gangboard.domain.capacity import PlacementRequest
 from gangboard.domain.cluster_plan import WaitingGang
+from gangboard.domain.pod_constraints import PodTerm
 from gangboard.placement.matching import undecidable
 from gangboard.placement.plan_choices import Choice
 
@@ -111,13 +112,9 @@ def has_relations(request: PlacementRequest) -> bool:
     )
 
 
-def are_related(gang: WaitingGang, other: WaitingGang) -> bool:
-    """Return whether a term of one gang could be about pods of the other. The labels of both are not known here."""
-    return _may_select(gang, other.ref.namespace) or _may_select(other, gang.ref.namespace)
-
-
-def _may_select(gang: WaitingGang, namespace: str) -> bool:
-    terms = [
+def terms_of(gang: WaitingGang) -> list[PodTerm]:
+    """Return the terms of anti-affinity, affinity and topology spread of a gang."""
+    return [
         term
         for request in gang.requests
         for pod_set in request.pod_sets
@@ -127,4 +124,10 @@ def _may_select(gang: WaitingGang, namespace: str) -> bool:
             *(spread.counted for spread in pod_set.shape.spreads),
         )
     ]
-    return any(term.namespaces is None or namespace in term.namespaces for term in terms)
+
+
+def may_select(term: PodTerm, namespaces: Collection[str]) -> bool:
+    """Return whether a term could be about pods in one of these namespaces. Their labels are not known here."""
+    if term.namespaces is None:
+        return bool(namespaces)
+    return not term.namespaces.isdisjoint(namespaces)

@@ -12,8 +12,9 @@ from gangboard.domain.cluster_plan import WaitingGang
 from gangboard.domain.placement_result import When
 from gangboard.placement.amounts import used_amount
 from gangboard.placement.feasible_nodes import feasible_nodes_of
-from gangboard.placement.node_columns import BoolColumn, IntColumn, int_column
-from gangboard.placement.node_filters import NodeFilters, has_label
+from gangboard.placement.matching import untolerated
+from gangboard.placement.node_columns import BoolColumn, IntColumn, int_column, taint_groups
+from gangboard.placement.node_filters import has_label
 from gangboard.placement.node_snapshot import NodeSnapshot
 from gangboard.placement.plan_changes import Change, after
 from gangboard.placement.plan_nodes import Demand, Ground, pods_that_fit
@@ -48,7 +49,7 @@ class ChangeSet:
         self._changed = [
             changes[index].applied_to(ground.snapshot.nodes[row]) for index, _, row in pairs
         ]
-        self._alone = _numbered(self._changed)
+        self._taints = taint_groups(self._changed)
         self._freed: dict[str, IntColumn] = {}
         self._open: dict[object, BoolColumn] = {}
         self._counted: tuple[Room, dict[Demand, tuple[IntColumn, IntColumn]]] | None = None
@@ -138,7 +139,9 @@ class ChangeSet:
         key = demand.selection, demand.amounts, demand.shape.tolerations
         if key not in self._open:
             # Labels stay, so only taints and cordons are those of the changed nodes.
-            tolerated = NodeFilters(self._alone, demand.shape).tolerated()
+            groups = self._taints
+            is_tolerated = [not untolerated(node, demand.shape) for node in groups.nodes]
+            tolerated = np.array(is_tolerated, dtype=np.bool_)[groups.codes]
             self._open[key] = self._ground.is_selected(demand)[self._rows] & tolerated
         return self._open[key]
 

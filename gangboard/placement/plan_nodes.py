@@ -72,14 +72,19 @@ class Ground:
     def __init__(self, snapshot: NodeSnapshot) -> None:
         self.snapshot = snapshot
         self._masks: dict[Hashable, BoolColumn] = {}
+        self._open: dict[Demand, BoolColumn] = {}
+        """The masks of `is_open`, for demands seen before."""
 
     def is_open(self, demand: Demand) -> BoolColumn:
         """Return the nodes that the selector, the affinity and the tolerations of a demand allow, with known amounts."""
-        key = demand.selection, self._read_resources(demand), demand.shape.tolerations
-        if key not in self._masks:
-            tolerated = NodeFilters(self.snapshot, demand.shape).tolerated()
-            self._masks[key] = self.is_selected(demand) & tolerated
-        return self._masks[key]
+        mask = self._open.get(demand)
+        if mask is None:
+            key = demand.selection, self._read_resources(demand), demand.shape.tolerations
+            if key not in self._masks:
+                tolerated = NodeFilters(self.snapshot, demand.shape).tolerated()
+                self._masks[key] = self.is_selected(demand) & tolerated
+            mask = self._open[demand] = self._masks[key]
+        return mask
 
     def is_selected(self, demand: Demand) -> BoolColumn:
         """Return the nodes that the selector and the affinity of a demand allow, with known amounts."""
@@ -179,6 +184,8 @@ class FilledNodes:
         self._touched: set[int] = set()
         """Rows that changed since the baseline."""
         self._touched_rows: IntColumn | None = None
+        self._totals: dict[Demand, int] = {}
+        """Results of `total` since the last change."""
         self._snapshot: NodeSnapshot | None = None
 
     def copy(self) -> FilledNodes:
@@ -221,19 +228,28 @@ class FilledNodes:
 
     def total(self, demand: Demand) -> int:
         """Return how many pods of a demand fit on all nodes together."""
-        baseline, rows = self._baseline, self._rows()
+        if demand not in self._totals:
+            self._totals[demand] = self._total(demand)
+        return self._totals[demand]
+
+    def _total(self, demand: Demand) -> int:
+        rows, baseline = self._rows(), self._baseline
         whole = baseline.total(demand)
         if not len(rows):
             return whole
         before = pods_that_fit(demand, baseline.free(demand), baseline.ground.is_open(demand), rows)
         return whole + int(self.places(demand, rows).sum()) - int(before.sum())
 
+    def rebase(self) -> None:
+        """Count from now on what changes after this moment. Copies share the numbers of this moment."""
+        self._baseline = _Baseline(self.ground, self._free)
+        self._owns_columns = False
+        self._touched, self._touched_rows = set(), _NO_ROWS
+
     def _rows(self) -> IntColumn:
         """Return the rows that changed since the baseline. With too many of them, there is a new baseline."""
         if len(self._touched) > max(_MIN_BASELINE, len(self.pods) // 3):
-            self._baseline = _Baseline(self.ground, self._free)
-            self._owns_columns = False
-            self._touched, self._touched_rows = set(), _NO_ROWS
+            self.rebase()
         if self._touched_rows is None:
             self._touched_rows = np.fromiter(self._touched, np.int64, len(self._touched))
         return self._touched_rows
@@ -268,16 +284,13 @@ class FilledNodes:
         """Put pods on nodes."""
         if not placed:
             return
-        for resource in {name for _, shape, _ in placed for name in pod_amounts(shape.requests)}:
+        shapes = {id(shape): shape for _, shape, _ in placed}
+        amounts = {key: {PODS: 1, **pod_amounts(shape.requests)} for key, shape in shapes.items()}
+        for resource in {name for of_one in amounts.values() for name in of_one}:
             self._column(resource)
-        self._column(PODS)
         self._own_columns()
-        amounts: dict[int, Mapping[str, int]] = {}
-        for _, shape, _ in placed:
-            if id(shape) not in amounts:
-                amounts[id(shape)] = {PODS: 1, **pod_amounts(shape.requests)}
-        for shape_id, of_one in amounts.items():
-            entries = [(row, number) for row, shape, number in placed if id(shape) == shape_id]
+        for key, of_one in amounts.items():
+            entries = [(row, number) for row, shape, number in placed if id(shape) == key]
             rows = np.array([row for row, _ in entries], dtype=np.int64)
             numbers = np.array([number for _, number in entries], dtype=np.int64)
             for resource, amount in of_one.items():
@@ -287,12 +300,13 @@ class FilledNodes:
         self._placed += placed
         self._touch(row for row, _, _ in placed)
         related = {
-            row
-            for row, shape, _ in placed
+            key
+            for key, shape in shapes.items()
             if shape.host_ports or shape.anti_affinity or shape.matched_terms
         }
-        for row in related:
-            self._related[self.ground.snapshot.names[row]] = self._node(row)
+        if related:
+            for row in {row for row, shape, _ in placed if id(shape) in related}:
+                self._related[self.ground.snapshot.names[row]] = self._node(row)
 
     def stand_on(self, ground: Ground, names: Iterable[str]) -> None:
         """Replace the ground by one in which these nodes differ."""
@@ -313,6 +327,7 @@ class FilledNodes:
     def _touch(self, rows: Iterable[int]) -> None:
         self._touched.update(rows)
         self._touched_rows = self._snapshot = None
+        self._totals = {}
 
     def _own_columns(self) -> None:
         if not self._owns_columns:

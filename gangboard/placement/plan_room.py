@@ -15,6 +15,7 @@ from random import Random
 from gangboard.domain.capacity import NodeInfo, PlacementRequest, PodSet
 from gangboard.domain.cluster_plan import WaitingGang
 from gangboard.domain.placement_result import FitAnswer, When
+from gangboard.domain.pod_constraints import PodTerm
 from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.gang_fit import check_fit
 from gangboard.placement.node_columns import IntColumn
@@ -24,9 +25,10 @@ from gangboard.placement.plan_choices import Choice, drawn_nodes, packed_nodes, 
 from gangboard.placement.plan_classes import (
     ROOMS,
     GangClass,
-    are_related,
     has_relations,
+    may_select,
     room_count,
+    terms_of,
 )
 from gangboard.placement.plan_nodes import Demand, FilledNodes, Ground, PlacedPods
 from gangboard.placement.scheduler_order import (
@@ -60,8 +62,10 @@ class Room:
     """Seed of the order of the next settlement, or 0 if the order stays."""
     rests: dict[int, WaitingGang] = field(default_factory=dict)
     """Class → one of its gangs, without the pods that got nodes although not all of them did."""
-    present: list[WaitingGang] = field(default_factory=list)
-    """Gangs placed so far."""
+    namespaces: set[str] = field(default_factory=set)
+    """Namespaces of the gangs that have all their nodes."""
+    terms: set[PodTerm] = field(default_factory=set)
+    """Their terms about other pods."""
 
     @classmethod
     def make(
@@ -97,7 +101,8 @@ class Room:
             remaining=list(self.remaining),
             placed=list(self.placed),
             rests=dict(self.rests),
-            present=list(self.present),
+            namespaces=set(self.namespaces),
+            terms=set(self.terms),
         )
 
     @property
@@ -177,16 +182,23 @@ class Room:
         decided = self.classes[index].is_decided
         gang = self.next_gang(index)
         if decided and self.place(gang):
-            self.placed[index] += not any(are_related(gang, other) for other in self.present)
+            self.placed[index] += not self._is_related(gang)
             self._end(index)
             return True
         if decided or self.takes_undecided:
             self._place_part(index, gang)
         return False
 
+    def _is_related(self, gang: WaitingGang) -> bool:
+        """Return whether a term of the gang, or of a gang that has its nodes, could be about pods of the other."""
+        own = any(may_select(term, self.namespaces) for term in terms_of(gang))
+        return own or any(may_select(term, (gang.ref.namespace,)) for term in self.terms)
+
     def _end(self, index: int) -> None:
         """Note that a gang of a class has all its nodes."""
-        self.present.append(self.next_gang(index))
+        gang = self.next_gang(index)
+        self.namespaces.add(gang.ref.namespace)
+        self.terms.update(terms_of(gang))
         self.rests.pop(index, None)
         self.remaining[index] -= 1
 

@@ -25,7 +25,7 @@ from gangboard.placement.plan_classes import GangClass
 from gangboard.placement.plan_fewest import ChangeSet, fewest_changes
 from gangboard.placement.plan_moves import move_elsewhere, moves, nodes_to_cordon
 from gangboard.placement.plan_nodes import Demand, Demands, Ground
-from gangboard.placement.plan_promises import Promises, least_placed
+from gangboard.placement.plan_promises import Promises
 from gangboard.placement.plan_room import Room
 
 MAX_NODES = 50
@@ -99,9 +99,27 @@ class StepSearch:
                 best, best_rank = candidate, rank
         return best
 
+    _demands: list[set[Demand | None]] = field(init=False)
+    """Demands of each class. None: other pods decide about some of its pods."""
+
+    def __post_init__(self) -> None:
+        """Count the capacity of the rooms, which all candidates change."""
+        self._demands = [
+            {
+                self.demands.of(pod_set.shape)
+                for request in item.first.requests
+                for pod_set in request.pod_sets
+            }
+            for item in self.classes
+        ]
+        for room in self.rooms:
+            room.nodes.rebase()
+
     def take(self, candidate: Candidate) -> None:
         """Continue from the state after a step."""
         self.rooms = candidate.rooms
+        for room in self.rooms:
+            room.nodes.rebase()
         self.promises.add(candidate.gained)
 
     # Candidates
@@ -214,10 +232,14 @@ class StepSearch:
             if not more or self.budget.is_over():
                 return None
             chosen += more
-            rooms = self._settled(chosen)
-            if least_placed(rooms)[index] > self.promises.counts[index]:
+            rooms = []
+            for settled in self._settled(chosen):
+                rooms.append(settled)
+                if settled.placed[index] <= self.promises.counts[index]:
+                    room = settled
+                    break
+            else:
                 return self._candidate(chosen, rooms)
-            room = min(rooms, key=lambda item: item.placed[index])
             allowed = allowed & np.array([item not in more for item in change_set.changes])
         return None
 
@@ -240,7 +262,7 @@ class StepSearch:
 
     def _all(self, changes: Sequence[Change]) -> Candidate | None:
         """Return all changes of nodes that gangs then use, whichever gangs these are."""
-        rooms = self._settled(changes)
+        rooms = list(self._settled(changes))
         used = []
         for change in changes:
             row = self.ground.snapshot.row(change.ref.name)
@@ -249,7 +271,9 @@ class StepSearch:
                 used.append(change)
         if not used:
             return None
-        return self._candidate(used, rooms if len(used) == len(changes) else self._settled(used))
+        if len(used) < len(changes):
+            rooms = list(self._settled(used))
+        return self._candidate(used, rooms)
 
     def _candidate(
         self, chosen: Sequence[Change], rooms: list[Room], closed: tuple[str, ...] = ()
@@ -266,8 +290,8 @@ class StepSearch:
 
     # Rooms after changes
 
-    def _settled(self, changes: Sequence[Change]) -> list[Room]:
-        """Return all rooms after changes, with every gang placed that fits then."""
+    def _settled(self, changes: Sequence[Change]) -> Iterator[Room]:
+        """Yield all rooms after changes, with every gang placed that fits then."""
         rooms = [room.copy() for room in self.rooms]
         apply_to(rooms, changes)
         among = self._gainers(rooms[0].ground, changes)
@@ -276,7 +300,7 @@ class StepSearch:
             for index in stopped:
                 room.remaining[index] = max(0, room.remaining[index] - 1)
             room.settle(among)
-        return rooms
+            yield room
 
     def _gainers(self, ground: Ground, changes: Sequence[Change]) -> frozenset[int]:
         """Return the classes with a pod that may use a changed node, as if no waiting gang was on it.
@@ -288,21 +312,16 @@ class StepSearch:
             [row for name in names if (row := ground.snapshot.row(name)) is not None],
             dtype=np.int64,
         )
-        gains: dict[Demand, bool] = {}
+        gains: dict[Demand | None, bool] = {None: True}
 
-        def may_gain(item: GangClass) -> bool:
-            for request in item.first.requests:
-                for pod_set in request.pod_sets:
-                    demand = self.demands.of(pod_set.shape)
-                    if demand is None:
-                        return True
-                    if demand not in gains:
-                        gains[demand] = ground.takes_any(demand, rows)
-                    if gains[demand]:
-                        return True
-            return False
+        def may_gain(demand: Demand | None) -> bool:
+            if demand not in gains and demand is not None:
+                gains[demand] = ground.takes_any(demand, rows)
+            return gains[demand]
 
-        return frozenset(index for index, item in enumerate(self.classes) if may_gain(item))
+        return frozenset(
+            index for index, demands in enumerate(self._demands) if any(map(may_gain, demands))
+        )
 
     def _move(self, index: int) -> Candidate | None:
         """Return the fewest pods to move, if each finds another node in every room, and the gang runs then."""

@@ -130,6 +130,11 @@ class _Simulation:
         self, snapshot: NodeSnapshot, pod_sets: Sequence[PodSet], group: BoolColumn | None
     ) -> None:
         self._pod_sets = pod_sets
+        self._node_count = len(snapshot)
+        self._has_conflicts = any(
+            pod_set.shape.host_ports or pod_set.shape.anti_affinity or pod_set.shape.matched_terms
+            for pod_set in pod_sets
+        )
         self._requests = [requested_amounts(pod_set.shape) for pod_set in pod_sets]
         names = {
             name for requests in self._requests for name in requests
@@ -186,7 +191,9 @@ class _Simulation:
         rows = self._hosts[shape]
         started = [row for row, shapes in self.shapes_on.items() if shapes]
         if started:
-            rows = rows[~np.isin(rows, started)]
+            is_started = np.zeros(self._node_count, dtype=np.bool_)
+            is_started[started] = True
+            rows = rows[~is_started[rows]]
         ranks = self._ranks(shape, rows)
         if len(rows) > count:
             # Among equal ranks the first row is the best.
@@ -211,6 +218,8 @@ class _Simulation:
             self._free_now(name, row) < amount for name, amount in self._requests[shape].items()
         ):
             return False
+        if not self._has_conflicts:
+            return True
         own_shape = self._pod_sets[shape].shape
         return not any(
             has_host_anti_affinity(own_shape, neighbour)
@@ -267,7 +276,8 @@ class _Simulation:
             remaining += np.maximum(0, left - requested.get(name, least)) * 100 // size
             before.append(np.minimum(1.0, (size - left) / size))
             after.append(np.minimum(1.0, (size - left + requested.get(name, 0)) / size))
-        return remaining // 2 + 50 + (50 + _balances(after) - _balances(before)) // 2
+        scores: IntColumn = remaining // 2 + 50 + (50 + _balances(after) - _balances(before)) // 2
+        return scores
 
 
 def _hosts(max_pods: IntColumn, group: BoolColumn | None) -> IntColumn:

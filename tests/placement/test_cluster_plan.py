@@ -357,14 +357,15 @@ FULL_NODES, SMALL_GANGS = 2_000, 600
 
 
 def large_cluster() -> tuple[list[NodeInfo], list[WaitingGang]]:
-    """Full nodes, two pools of cordoned nodes, and gangs that all request something else.
+    """Full nodes, cordoned ones, a tainted one, and gangs that all request something else.
 
-    32 cordoned nodes let `wide` run with 256 GPUs, and one lets `narrow` run with 4 GPUs. No other gang fits anywhere.
+    32 cordoned nodes let `wide` run with 256 GPUs, and the tainted one lets `narrow` run with 4 GPUs. No other gang
+    fits anywhere.
     """
     nodes = [
         *(node(f"full-{number:04}", 8, used=8) for number in range(FULL_NODES)),
         *(cordoned(f"wide-{number:02}", 8, labels={"pool": "wide"}) for number in range(32)),
-        cordoned("narrow", 8, labels={"pool": "narrow"}),
+        node("narrow", 8, labels={"pool": "narrow"}, taints=(Taint("team", "NoSchedule", "a"),)),
     ]
     wide = shape(gpu=8, node_selector={"pool": "wide"})
     narrow = shape(gpu=4, node_selector={"pool": "narrow"})
@@ -402,11 +403,11 @@ def test_the_best_step_of_a_large_cluster_takes_few_placements() -> None:
 
 
 def test_the_end_of_the_budget_cuts_the_smaller_step_and_says_so() -> None:
-    result = plan_within(75)
+    result = plan_within(32)
     assert [step.accelerators for step in result.steps] == [256]
     untried = {entry.kind: (entry.gangs, entry.accelerators) for entry in result.untried}
     assert not result.is_complete
-    assert untried[PlanStepKind.UNCORDON] == (SMALL_GANGS + 1, 2 * SMALL_GANGS + 4)
+    assert untried[PlanStepKind.REMOVE_TAINT] == (SMALL_GANGS + 1, 2 * SMALL_GANGS + 4)
 
 
 def test_without_budget_for_the_rooms_all_gangs_are_untried() -> None:
