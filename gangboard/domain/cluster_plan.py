@@ -146,7 +146,7 @@ class PlanStep:
 
 @dataclass(frozen=True, slots=True)
 class UntriedGangs:
-    """Waiting gangs for which the search tried no step of a kind, before its time was over or it had tried enough."""
+    """Waiting gangs for which the search tried no step of a kind before its time was over."""
 
     kind: PlanStepKind
     gangs: int

@@ -30,8 +30,6 @@ from gangboard.placement.plan_room import Room
 
 MAX_NODES = 50
 """Most nodes that one step opens."""
-MAX_TARGETS = 24
-"""Most classes for which changes are tried before each step."""
 MAX_COMPETITORS = 3
 """Most gangs that get nodes in the same step, so that the target gets some in every order."""
 
@@ -150,20 +148,12 @@ class StepSearch:
             self.untried.add(index)
 
     def _targets(self, change_set: ChangeSet | None = None) -> Iterator[int]:
-        """Yield the classes that the changes can help, at most MAX_TARGETS, until the budget is spent.
-
-        The other ones are `untried` then.
-        """
-        number = 0
+        """Yield the classes that the changes can help, until the budget is spent. The other ones are `untried` then."""
         for index in self.promises.targets():
-            is_over = self.budget.is_over()
-            if not is_over and not self._may_help(change_set, index):
-                continue
-            if is_over or number == MAX_TARGETS:
+            if self.budget.is_over():
                 self.untried.add(index)
-                continue
-            number += 1
-            yield index
+            elif self._may_help(change_set, index):
+                yield index
 
     def _may_help(self, change_set: ChangeSet | None, index: int) -> bool:
         """Return whether all changes together may let a gang of the class run. False is certain."""

@@ -133,7 +133,7 @@ class ClusterPlanRow:
     )
     untried: tuple[PlanUntriedRow, ...] = shown(
         "Untried",
-        "Gangs for which steps were not tried, because the time was over or because enough gangs were tried.",
+        "Gangs for which steps were not tried before the time was over, for each kind of step.",
     )
     outdated: bool = shown(
         "Outdated", "A gang has changed since the plan was made, so later steps are left out."
