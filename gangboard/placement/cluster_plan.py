@@ -32,7 +32,8 @@ from gangboard.placement.node_snapshot import NodeSnapshot, snapshot_of
 from gangboard.placement.plan_budget import SearchBudget
 from gangboard.placement.plan_changes import NODE_KINDS
 from gangboard.placement.plan_classes import gang_classes, is_decided, room_count
-from gangboard.placement.plan_nodes import Demands, FilledNodes, Ground
+from gangboard.placement.plan_ground import Demands, Ground
+from gangboard.placement.plan_nodes import FilledNodes
 from gangboard.placement.plan_promises import Promises, least_placed
 from gangboard.placement.plan_room import Room
 from gangboard.placement.plan_search import Candidate, PodsOn, StepSearch

@@ -11,7 +11,7 @@ from gangboard.domain.objects import ObjectRef, node_ref
 from gangboard.domain.pod_constraints import Effect, Taint
 from gangboard.domain.suspension import FieldWriter
 from gangboard.placement.gang_nodes import without_requested
-from gangboard.placement.plan_nodes import Ground
+from gangboard.placement.plan_ground import Ground
 from gangboard.placement.plan_room import Room
 from gangboard.placement.unavailable_nodes import is_set_by_controller, uncordoned
 

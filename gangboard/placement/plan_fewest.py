@@ -17,7 +17,7 @@ from gangboard.placement.node_columns import BoolColumn, IntColumn, int_column, 
 from gangboard.placement.node_filters import has_label
 from gangboard.placement.node_snapshot import NodeSnapshot
 from gangboard.placement.plan_changes import Change, after
-from gangboard.placement.plan_nodes import Demand, Ground, pods_that_fit
+from gangboard.placement.plan_ground import Demand, Ground, pods_that_fit
 from gangboard.placement.plan_room import Room
 
 MAX_CHANGES = 60

@@ -30,7 +30,8 @@ from gangboard.placement.plan_classes import (
     room_count,
     terms_of,
 )
-from gangboard.placement.plan_nodes import Demand, FilledNodes, Ground, PlacedPods
+from gangboard.placement.plan_ground import Demand, Ground
+from gangboard.placement.plan_nodes import FilledNodes, PlacedPods
 from gangboard.placement.scheduler_order import (
     is_found_in_scheduler_order,
     scheduler_placement,

@@ -23,8 +23,8 @@ from gangboard.placement.plan_changes import (
 )
 from gangboard.placement.plan_classes import GangClass
 from gangboard.placement.plan_fewest import ChangeSet, fewest_changes
+from gangboard.placement.plan_ground import Demand, Demands, Ground
 from gangboard.placement.plan_moves import move_elsewhere, moves, nodes_to_cordon
-from gangboard.placement.plan_nodes import Demand, Demands, Ground
 from gangboard.placement.plan_promises import Promises
 from gangboard.placement.plan_room import Room
 

@@ -12,7 +12,8 @@ from gangboard.domain.capacity import NodeInfo, Requested, Shape
 from gangboard.domain.placement_result import When
 from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.node_snapshot import NodeSnapshot
-from gangboard.placement.plan_nodes import Demands, FilledNodes, Ground, with_pods
+from gangboard.placement.plan_ground import Demands, Ground
+from gangboard.placement.plan_nodes import FilledNodes, with_pods
 from tests.placement.making import CORDON, GPU, S, node, port, shape
 
 SHAPES = (
