@@ -36,7 +36,7 @@ from gangboard.placement.plan_ground import Demands, Ground
 from gangboard.placement.plan_nodes import FilledNodes
 from gangboard.placement.plan_promises import Promises, least_placed
 from gangboard.placement.plan_room import Room
-from gangboard.placement.plan_search import Candidate, PodsOn, StepSearch
+from gangboard.placement.plan_search import PodsOn, StepCandidate, StepSearch
 
 SECONDS = 2.0
 """Time for one plan. The search stops then, with the steps that it has."""
@@ -133,7 +133,7 @@ def _steps(kind: PlanStepKind, search: StepSearch) -> Iterator[PlanStep]:
         yield _step(kind, candidate, search.promises.gains(candidate.gained))
 
 
-def _step(kind: PlanStepKind, candidate: Candidate, gains: tuple[PlanGain, ...]) -> PlanStep:
+def _step(kind: PlanStepKind, candidate: StepCandidate, gains: tuple[PlanGain, ...]) -> PlanStep:
     refs = tuple(change.ref for change in candidate.changes)
     accelerators = candidate.accelerators
     if kind in NODE_KINDS:

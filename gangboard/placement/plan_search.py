@@ -38,7 +38,7 @@ PodsOn = Callable[[Sequence[str]], Sequence[MovablePod]]
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class StepCandidate:
     """Changes of one step, and the rooms after them."""
 
     changes: tuple[Change, ...]
@@ -82,14 +82,14 @@ class StepSearch:
         """The nodes after the steps so far, without waiting gangs."""
         return self.rooms[0].ground
 
-    def best(self, kind: PlanStepKind, *, is_last: bool) -> Candidate | None:
+    def best(self, kind: PlanStepKind, *, is_last: bool) -> StepCandidate | None:
         """Return the changes with most accelerators for each change. None: no change lets a gang run.
 
         The last step of a kind is the one with most accelerators. If the budget is spent before all changes were tried,
         the best of the tried ones counts.
         """
         self.untried = set()
-        best: Candidate | None = None
+        best: StepCandidate | None = None
         best_rank: tuple[float, ...] = ()
         for candidate in self._candidates(kind):
             rank = candidate.rank(1 if is_last else len(candidate.changes))
@@ -113,7 +113,7 @@ class StepSearch:
         for room in self.rooms:
             room.nodes.rebase()
 
-    def take(self, candidate: Candidate) -> None:
+    def take(self, candidate: StepCandidate) -> None:
         """Continue from the state after a step."""
         self.rooms = candidate.rooms
         for room in self.rooms:
@@ -122,7 +122,7 @@ class StepSearch:
 
     # Candidates
 
-    def _candidates(self, kind: PlanStepKind) -> Iterator[Candidate]:
+    def _candidates(self, kind: PlanStepKind) -> Iterator[StepCandidate]:
         """Yield candidates until the budget is spent."""
         if kind is PlanStepKind.MOVE_PODS:
             for index in self._targets():
@@ -140,7 +140,7 @@ class StepSearch:
                     if self._is_worth(kind, tried):
                         yield tried
 
-    def _tried(self, index: int, candidate: Candidate | None) -> Iterator[Candidate]:
+    def _tried(self, index: int, candidate: StepCandidate | None) -> Iterator[StepCandidate]:
         """Yield the candidate of a class. Without one after the budget is spent, the class counts as untried."""
         if candidate is not None:
             yield candidate
@@ -191,7 +191,7 @@ class StepSearch:
             if gang.is_whole is whole and gang.root not in spared:
                 yield gang
 
-    def _is_worth(self, kind: PlanStepKind, candidate: Candidate) -> bool:
+    def _is_worth(self, kind: PlanStepKind, candidate: StepCandidate) -> bool:
         """Return whether complete gangs stop for gangs that request more, or that have a higher priority."""
         if kind is not PlanStepKind.STOP_WHOLE:
             return True
@@ -208,7 +208,7 @@ class StepSearch:
 
     def _enough(
         self, index: int, kind: PlanStepKind, change_set: ChangeSet, limit: int
-    ) -> Candidate | None:
+    ) -> StepCandidate | None:
         """Return the fewest changes with which a gang of the class runs in every room.
 
         In a room where other gangs take the capacity first, further changes are added.
@@ -250,7 +250,7 @@ class StepSearch:
             dtype=np.bool_,
         )
 
-    def _all(self, changes: Sequence[Change]) -> Candidate | None:
+    def _all(self, changes: Sequence[Change]) -> StepCandidate | None:
         """Return all changes of nodes that gangs then use, whichever gangs these are."""
         rooms = list(self._settled(changes))
         used = []
@@ -267,7 +267,7 @@ class StepSearch:
 
     def _candidate(
         self, chosen: Sequence[Change], rooms: list[Room], closed: tuple[str, ...] = ()
-    ) -> Candidate | None:
+    ) -> StepCandidate | None:
         """Return a candidate. None: it helps no gang, or the budget was spent before all rooms were settled."""
         gained = self.promises.gained(rooms)
         accelerators = _least_accelerators(rooms) - _least_accelerators(self.rooms)
@@ -276,7 +276,7 @@ class StepSearch:
         promised = sum(
             count * item.accelerators for count, item in zip(gained, self.classes, strict=True)
         )
-        return Candidate(tuple(chosen), rooms, gained, max(promised, accelerators), closed)
+        return StepCandidate(tuple(chosen), rooms, gained, max(promised, accelerators), closed)
 
     # Rooms after changes
 
@@ -313,7 +313,7 @@ class StepSearch:
             index for index, demands in enumerate(self._demands) if any(map(may_gain, demands))
         )
 
-    def _move(self, index: int) -> Candidate | None:
+    def _move(self, index: int) -> StepCandidate | None:
         """Return the fewest pods to move, if each finds another node in every room, and the gang runs then."""
         gang = self.rooms[0].next_gang(index)
         chosen = moves(self.rooms[0], gang, self.pods_on)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import datetime
 
 from gangboard.decode.manifests import Document
 from gangboard.diagnosis.engine import assess
-from gangboard.domain.api_resource import WatchState
 from gangboard.domain.check import (
     NOT_OBSERVED,
     NOT_SERVED,
@@ -19,14 +18,14 @@ from gangboard.domain.check import (
     ClusterCheck,
 )
 from gangboard.domain.cluster_reach import silence_sentence
-from gangboard.domain.forecast import CreationContext, Forecast, ManifestFault
-from gangboard.domain.owner import Blueprint, Owner
+from gangboard.domain.forecast import Forecast, ManifestFault
 from gangboard.domain.pod import Pod
 from gangboard.domain.text import names
 from gangboard.domain.verdict import Verdict
 from gangboard.facts.cluster_view import ClusterView, kubernetes_minor
 from gangboard.facts.gang import Gang
 from gangboard.plugins import registry
+from gangboard.polling.checks.candidates import Candidate, Candidates
 from gangboard.polling.checks.conclusions import (
     Conclusion,
     awaits_completion,
@@ -35,10 +34,8 @@ from gangboard.polling.checks.conclusions import (
     preemption_notes,
     refusal,
 )
-from gangboard.polling.checks.documents import in_its_scope, sort_documents
+from gangboard.polling.checks.documents import sort_documents
 from gangboard.polling.checks.expansion import (
-    UID_PREFIX,
-    Expander,
     ExpansionError,
     NewObject,
     pods_below,
@@ -47,15 +44,12 @@ from gangboard.polling.checks.loaded_cluster import LoadedCluster, loaded_cluste
 from gangboard.polling.checks.queue_admission import (
     apply_admission,
     entry_uid,
-    forecast_admission,
-    gate_pods,
     with_owner,
-    with_suspend,
 )
 from gangboard.polling.checks.scheduling import place_all, running_pod
 from gangboard.polling.gang_inputs import GangReader, read_cluster_view
 from gangboard.polling.gang_rows import gang_row
-from gangboard.polling.visibility import group_resource, why_capacity_unknown
+from gangboard.polling.visibility import why_capacity_unknown
 from gangboard.store.models import Cluster
 from gangboard.store.observations import SILENT_AFTER
 from gangboard.store.verdict_spans import request_digest
@@ -101,63 +95,37 @@ def _why_unobserved(cluster: Cluster, now: datetime) -> str:
     return ""
 
 
-@dataclass(slots=True)
-class _Candidate:
-    """An object of the text that can be a gang, or a part of one."""
-
-    document: Document
-    made: NewObject | None = None
-    error: str = ""
-    forecast: Forecast | None = None
-    faults: tuple[ManifestFault, ...] = ()
-    notes: list[str] = field(default_factory=list)
-    not_served: tuple[str, ...] = ()
-    """Kinds that the cluster does not serve."""
-
-
 class _Check:
     """One check of one cluster."""
 
     def __init__(self, loaded: LoadedCluster, now: datetime) -> None:
         self._loaded, self._now = loaded, now
-        cache = loaded.cache
-        self._kubernetes = kubernetes_minor(loaded.cluster.server_version)
-        self._context = CreationContext(
-            kubernetes=self._kubernetes,
-            api_versions={
-                key: watched.version
-                for key, watched in cache.watched.items()
-                if watched.version and watched.state != WatchState.NOT_SERVED
-            },
-            blueprints=cache.blueprints.all(),
-        )
-        groups = group_resource(cache.watched)
-        self._expander = Expander(
-            self._context, now, has_groups=groups is not None and bool(groups.version)
-        )
-        self._reader = GangReader(cache)
+        self._candidates = Candidates(loaded, now)
+        self._reader = GangReader(loaded.cache)
         self._notes: list[str] = []
 
     def run(self, documents: Sequence[Document]) -> ClusterCheck:
         """Return the forecasts."""
-        sorted_documents = sort_documents(documents, self._expander)
+        sorted_documents = sort_documents(documents, self._candidates.expander)
         gangs = sorted_documents.gangs
         self._notes += sorted_documents.notes
         for document in sorted_documents.shared:
-            self._add_shared(document)
+            why_not = self._candidates.add_shared(document)
+            if why_not:
+                self._notes.append(why_not)
         results: list[CheckedGang] = []
-        bare = [document for document in gangs if not self._is_owner(document)]
-        together = [self._prepare(document) for document in bare]
+        bare = [document for document in gangs if not self._candidates.is_owner(document)]
+        together = [self._candidates.prepare(document) for document in bare]
         for candidate in together:
-            self._add(candidate)
+            self._candidates.add(candidate)
         self._share_faults(together)
         judged: set[str] = set()
         by_document = {id(candidate.document): candidate for candidate in together}
         for document in gangs:
             known = by_document.get(id(document))
-            candidate = known or self._prepare(document)
+            candidate = known or self._candidates.prepare(document)
             if known is None:
-                self._add(candidate)
+                self._candidates.add(candidate)
             results += self._judge(candidate, judged)
         cluster = self._loaded.cluster
         return ClusterCheck(
@@ -168,9 +136,9 @@ class _Check:
             tuple(dict.fromkeys(self._notes)),
         )
 
-    def _share_faults(self, together: Sequence[_Candidate]) -> None:
+    def _share_faults(self, together: Sequence[Candidate]) -> None:
         """Give the first object of each gang of bare objects the faults of the other ones."""
-        first: dict[str, _Candidate] = {}
+        first: dict[str, Candidate] = {}
         for candidate in together:
             root = self._root_of(candidate.made) if candidate.made is not None else None
             if root is None:
@@ -183,106 +151,9 @@ class _Check:
                     for fault in candidate.faults
                 )
 
-    # Documents
-
-    def _is_owner(self, document: Document) -> bool:
-        resource = self._expander.resource_of(document.group, document.kind)
-        return resource is not None and resource.model is Owner
-
-    def _add_shared(self, document: Document) -> None:
-        try:
-            made = self._expander.expand(document.manifest)
-        except ExpansionError as error:
-            self._notes.append(str(error))
-            return
-        model = in_its_scope(made, document)
-        self._loaded.add(made.resource, model)
-        if isinstance(model, Blueprint):
-            self._context = replace(self._context, blueprints=(*self._context.blueprints, model))
-            self._expander.context = self._context
-
-    # Preparation of one object
-
-    def _prepare(self, document: Document) -> _Candidate:
-        """Return the object with everything that is created with it, admitted or held back by its queue."""
-        candidate = _Candidate(document)
-        candidate.faults = tuple(registry.faults_of(document.manifest, self._context))
-        kind = registry.owner_kind(document.group, document.kind)
-        try:
-            made = self._expander.expand(document.manifest)
-            candidate.not_served = self._not_served(made)
-            self._replace_existing(made, candidate)
-            if kind is not None and kind.makes_gangs and made.children:
-                made = self._expander.expand(made.children[0].manifest)
-            # An admission system resumes owners that it admits, so it decides about the resumed owner.
-            resumed = self._resumed(made)
-            forecast = forecast_admission(resumed, self._loaded, self._now)
-            if forecast is not None:
-                made = self._admitted(resumed, forecast)
-                candidate.forecast = with_owner(forecast, made)
-        except ExpansionError as error:
-            candidate.error = str(error)
-            return candidate
-        candidate.made = made
-        return candidate
-
-    def _resumed(self, made: NewObject) -> NewObject:
-        is_owner = isinstance(made.model, Owner)
-        return with_suspend(made, self._expander, suspended=False) if is_owner else made
-
-    def _admitted(self, made: NewObject, forecast: Forecast) -> NewObject:
-        if forecast.unknown:
-            return made
-        if forecast.entry.admitted:
-            apply_admission(made, forecast, self._expander)
-            return made
-        if isinstance(made.model, Owner):
-            return with_suspend(made, self._expander, suspended=True)
-        gate_pods(made, f"{forecast.entry.meta.ref.group}/admission", self._expander)
-        return made
-
-    def _not_served(self, made: NewObject) -> tuple[str, ...]:
-        """Return the kinds that the cluster does not serve, of the object and of everything created with it."""
-        watched = self._loaded.cache.watched
-        missing = {
-            item.resource.kind: None
-            for item in made.walk()
-            if watched[item.resource.key].state == WatchState.NOT_SERVED
-        }
-        return tuple(missing)
-
-    def _replace_existing(self, made: NewObject, candidate: _Candidate) -> None:
-        """Remove the gang of an object that exists with this name, as if it were deleted first."""
-        metadata, cache = made.manifest["metadata"], self._loaded.cache
-        place = (metadata["namespace"], metadata["name"])
-        uid = next(
-            (uid for uid, name in cache.names[made.resource.key].items() if name == place), None
-        )
-        if uid is None or uid.startswith(UID_PREFIX):
-            return
-        graph = cache.ownership_graph
-        root = graph.root_of(uid)
-        self._loaded.hide({uid, *(graph.members(root) if root == uid else ())})
-        candidate.notes.append(
-            f"{made.resource.kind} {metadata['name']} exists in this cluster. The check assumes that"
-            " it is deleted first, with the capacity that it holds."
-        )
-
-    def _add(self, candidate: _Candidate) -> None:
-        if candidate.made is None:
-            return
-        for item in candidate.made.walk():
-            self._loaded.add(item.resource, item.model)
-        forecast = candidate.forecast
-        if forecast is not None and not forecast.unknown:
-            ref = forecast.entry.meta.ref
-            resource = self._expander.resource_of(ref.group, ref.kind)
-            if resource is not None:
-                self._loaded.add(resource, forecast.entry)
-
     # Forecasts
 
-    def _judge(self, candidate: _Candidate, judged: set[str]) -> Iterator[CheckedGang]:
+    def _judge(self, candidate: Candidate, judged: set[str]) -> Iterator[CheckedGang]:
         """Yield the forecast about the gang of an object, unless an earlier object has the same gang."""
         made = candidate.made
         if made is None:
@@ -308,7 +179,7 @@ class _Check:
         judged.add(root)
         yield self._forecast(candidate, root)
 
-    def _forecast(self, candidate: _Candidate, root: str) -> CheckedGang:
+    def _forecast(self, candidate: Candidate, root: str) -> CheckedGang:
         gang, verdict = self._settled(root)
         if verdict.finding.code == _DEPENDENCY and not awaits_completion(gang):
             gang, verdict = self._with_dependents(candidate, gang, verdict)
@@ -355,20 +226,22 @@ class _Check:
         return gang, assess(gang)
 
     def _with_dependents(
-        self, candidate: _Candidate, gang: Gang, verdict: Verdict
+        self, candidate: Candidate, gang: Gang, verdict: Verdict
     ) -> tuple[Gang, Verdict]:
         """Return the gang once the parts run that others wait for, if these parts have nodes now."""
         made = candidate.made
         if made is None or not all(pod.is_placed for pod in gang.pods):
             return gang, verdict
         try:
-            whole = self._expander.expand(made.manifest, dependencies_met=True)
+            whole = self._candidates.expander.expand(made.manifest, dependencies_met=True)
             if candidate.forecast is not None:
-                apply_admission(whole, candidate.forecast, self._expander)
+                apply_admission(whole, candidate.forecast, self._candidates.expander)
         except ExpansionError:
             return gang, verdict
         self._loaded.withdraw([*(item.uid for item in made.walk()), entry_uid(made)])
-        self._add(replace(candidate, made=whole, forecast=_moved(candidate.forecast, whole)))
+        self._candidates.add(
+            replace(candidate, made=whole, forecast=_moved(candidate.forecast, whole))
+        )
         self._keep_nodes(gang, whole)
         return self._settled(whole.uid)
 
@@ -384,7 +257,7 @@ class _Check:
                 self._put_pod(running_pod(pod, left.pop()))
 
     def _unjudged(
-        self, candidate: _Candidate, word: CheckVerdict, code: str, message: str
+        self, candidate: Candidate, word: CheckVerdict, code: str, message: str
     ) -> CheckedGang:
         gang = _unjudged(candidate.document, word, code, message)
         return replace(gang, faults=candidate.faults, notes=tuple(candidate.notes))
@@ -403,7 +276,7 @@ class _Check:
         why = why_capacity_unknown(cache.watched, self._now)
         autoscaling, _ = cache.autoscaling.observe(self._now)
         view = read_cluster_view(cache, cache.node_usage.capacity(why), autoscaling, self._now)
-        return replace(view, kubernetes=self._kubernetes)
+        return replace(view, kubernetes=kubernetes_minor(self._loaded.cluster.server_version))
 
     def _put_pod(self, pod: Pod) -> None:
         self._loaded.add(registry.pods(), pod)
