@@ -251,6 +251,14 @@ def test_moving_single_pods_opens_room_for_a_gang() -> None:
     assert [ref.name for ref in result.steps[0].nodes] == ["a", "b"]
 
 
+def test_two_pods_of_one_node_move_for_one_pod_of_a_gang() -> None:
+    """Without either of them alone, node a still has too few GPUs."""
+    nodes = [replace(node("a"), now=Requested({GPU: 2}, 2)), node("c", 2)]
+    pods = [replica("x", "a", 1), replica("y", "a", 1)]
+    result = plan(nodes, [waiting("run", gang(1, shape(gpu=4)))], pods=pods)
+    assert steps_of(result) == [("move-pods", ["x", "y"], [(["run"], 1)])]
+
+
 def test_a_pod_without_another_place_is_not_moved() -> None:
     nodes = [node("a", used=1), node("b", used=1), node("c", 1)]
     pods = [replica("x", "a", 1), replica("y", "b", 1)]
