@@ -71,6 +71,8 @@ class StepSearch:
     budget: SearchBudget
     untried: set[int] = field(default_factory=set)
     """Classes for which the last search tried no changes, although they might have helped."""
+    _demands: list[set[Demand | None]] = field(init=False)
+    """Demands of each class. None: other pods decide about some of its pods."""
 
     @property
     def classes(self) -> tuple[GangClass, ...]:
@@ -96,9 +98,6 @@ class StepSearch:
             if best is None or rank > best_rank:
                 best, best_rank = candidate, rank
         return best
-
-    _demands: list[set[Demand | None]] = field(init=False)
-    """Demands of each class. None: other pods decide about some of its pods."""
 
     def __post_init__(self) -> None:
         """Count the capacity of the rooms, which all candidates change."""
