@@ -223,6 +223,8 @@ class Builder:
             job["spec"]["suspend"] = True
             marks = job["metadata"].setdefault("annotations", {})
             marks["gangboard.dev/held-by"] = self._make_hold(gang, job)
+        if "kept" in role.states:
+            job["spec"]["podReplacementPolicy"] = "Failed"
         born = self.started_at(gang) if gang.restarts else self.born(gang) + timedelta(seconds=1)
         by_jobset = any(
             reference["kind"] == "JobSet"
@@ -300,6 +302,9 @@ class Builder:
             pod["status"] = {"phase": "Pending", "qosClass": "Burstable", "message": _LATER}
         else:
             pod["status"] = pod_status(state, pod, since)
+        if state == "kept":
+            due = timestamp(self.started_at(gang) + timedelta(minutes=6))
+            pod["metadata"] |= {"deletionTimestamp": due, "deletionGracePeriodSeconds": 30}
         created = self.create(PODS, pod, self.started_at(gang), manager="kube-controller-manager")
         if state in PLACED:
             meta, when = created["metadata"], self.started_at(gang)

@@ -89,7 +89,10 @@ class JobController(Controller):
             self._world.recorder.record(job, "SuccessfulDelete", note, source=_SOURCE)
 
     def _fill(self, job: Json, pods: list[Json]) -> None:
-        """Create missing pods, and remove those beyond parallelism."""
+        """Create missing pods, and remove those beyond parallelism.
+
+        With `podReplacementPolicy: Failed` a terminating pod keeps its seat.
+        """
         spec = job["spec"]
         live = [
             pod
@@ -105,6 +108,8 @@ class JobController(Controller):
             for pod in pods
             if pod["status"].get("phase") == "Succeeded"
         }
+        if spec["podReplacementPolicy"] == "Failed":
+            live = [pod for pod in pods if pod["status"].get("phase") not in _FINISHED]
         busy = {int(job_status.completion_index(pod)) for pod in live}
         total = spec.get("completions") or spec["parallelism"]
         missing = [index for index in range(total) if index not in done and index not in busy]

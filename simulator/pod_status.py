@@ -20,12 +20,15 @@ PLACED = frozenset(
         "failed",
         "evicted",
         "node-lost",
+        "kept",
     }
 )
 """States of a pod with a node."""
 
 WORDS = PLACED | {"silent", "unschedulable", "gated"}
-"""All states. The others are: never attempted, found unschedulable, and gated."""
+"""All states. The others are: never attempted, found unschedulable, and gated.
+
+A `kept` pod was deleted after its node had become silent."""
 
 
 def pod_status(state: str, pod: Json, since: str, message: str = "") -> Json:
@@ -253,4 +256,5 @@ _PLACED_STATES: dict[str, Callable[[Json, str], Json]] = {
     "failed": _failed,
     "evicted": _evicted,
     "node-lost": _node_lost,
+    "kept": _node_lost,
 }

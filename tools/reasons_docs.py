@@ -40,6 +40,7 @@ LONGER: Mapping[str, str] = {
     "scheduler-error": _QUOTE,
     "scheduling-gated": "it names each group that pods wait for",
     "spread-constraints": "it names constraints by node labels, which can be long",
+    "termination-stuck": "it names the pod, its node, and since when both are overdue",
     "unschedulable": _QUOTE,
     "waiting-for-nodes": "it gives the progress of the node in the autoscaler's words",
     "waiting-for-quota": "it says how many Jobs were admitted, and what the others wait for",

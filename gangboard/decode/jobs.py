@@ -66,6 +66,7 @@ class WireJobSpec(Wire):
     active_deadline_seconds: Int64 | None = None
     suspend: bool | None = None
     managed_by: str | None = None
+    pod_replacement_policy: str | None = None
     scheduling: WireScheduling | None = None
     template: WirePodTemplate | None = None
 

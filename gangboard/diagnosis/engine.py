@@ -34,6 +34,7 @@ from gangboard.diagnosis.rule_runner import (
 )
 from gangboard.domain.verdict import Finding, NodeRequests, Verdict
 from gangboard.facts.gang import Gang
+from gangboard.facts.overdue_pods import stuck_due
 from gangboard.facts.scheduler_text import retry_due
 from gangboard.facts.unit import Unit
 from gangboard.placement.unit_placement import fit_rows, placing_of
@@ -109,7 +110,11 @@ def _assess_units(
 def _verdict(gang: Gang, assessed: _Assessment, findings: GangFindings) -> Verdict:
     """Return the verdict with what pages show besides the findings."""
     units = assessed.units
-    dues = (*(finding.recheck_at for finding in findings.all_findings), *map(retry_due, units))
+    dues = (
+        *(finding.recheck_at for finding in findings.all_findings),
+        *map(retry_due, units),
+        *map(stuck_due, units),
+    )
     restarts, max_restarts = restarts_of(gang.owner)
     return Verdict(
         finding=findings.row_findings[0],

@@ -275,6 +275,8 @@ class Owner:
     """Longest `terminationGracePeriodSeconds` of its pod templates."""
     deadline_seconds: int | None = None
     """`spec.activeDeadlineSeconds` of a Job, whose pods are deleted so long after `started_at`."""
+    waits_for_terminating: bool = False
+    """A Job that replaces a pod only once the old one is gone (`podReplacementPolicy: Failed`)."""
     reported: ReportedCounts | None = None
     """Counts of a run in another cluster, whose objects are not here. None if its status has no counts."""
     blueprints: tuple[ObjectRef, ...] = ()

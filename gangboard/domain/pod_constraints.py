@@ -8,6 +8,8 @@ from enum import StrEnum
 
 HOSTNAME = "kubernetes.io/hostname"
 CORDON = "node.kubernetes.io/unschedulable"
+OUT_OF_SERVICE = "node.kubernetes.io/out-of-service"
+"""Taint of a node that is off. The pod garbage collector then deletes the terminating pods of the node."""
 """Key of the taint that the node controller adds to a cordoned node."""
 SPREAD = "spread constraints"
 """Name of topology spread in `Shape.unsupported`."""

@@ -110,6 +110,7 @@ def build_gang(root: Root, objects: GangObjects, cluster: ClusterView, now: date
         groups=groups,
         workloads=workloads,
         pods=pods,
+        old_pods=_ordered(_terminating_pods(known[uid] for uid in former)),
         foreign_pods=foreign_pods,
         placeholders=_ordered(objects.placeholders),
         holds=_ordered(item for item in current_objects if isinstance(item, Hold)),
@@ -295,6 +296,13 @@ def _is_left_behind(item: Linked, old: Set[str]) -> bool:
     controller = item.meta.controller
     made_by = controller.uid if controller is not None else ""
     return item.meta.ref.uid in old or made_by in old
+
+
+def _terminating_pods(objects: Iterable[Linked]) -> Iterator[Pod]:
+    """Yield the pods that are being deleted and are not finished."""
+    for item in objects:
+        if isinstance(item, Pod) and item.is_live and item.is_terminating:
+            yield item
 
 
 def _ordered(objects: Iterable[_Object]) -> tuple[_Object, ...]:

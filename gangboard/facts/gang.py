@@ -80,6 +80,8 @@ class Gang:
     workloads: tuple[Group, ...] = ()
     pods: tuple[Pod, ...] = ()
     """Pods of the current attempt. Database and live cluster supply none."""
+    old_pods: tuple[Pod, ...] = ()
+    """Terminating pods of former attempts."""
     foreign_pods: tuple[Pod, ...] = ()
     """Pods of other gangs that share one of its groups: the scheduler counts them too."""
     placeholders: tuple[Pod, ...] = ()

@@ -46,6 +46,8 @@ def creation_due(unit: Unit) -> datetime | None:
     times: list[datetime | None] = [attempt_start(unit), owner.meta.created_at, owner.resumed_at]
     times += [condition.since for condition in owner.conditions]
     times += [pod.meta.deleting_since for pod in unit.pods]
+    if unit.missing_jobs:
+        times += [pod.meta.deleting_since for pod in unit.gang.old_pods]
     times += [*_dependencies_met(unit), followers_due(unit)]
     start = latest((*times, _observed_change(unit)))
     return start + CREATION_GRACE if start is not None else None
@@ -71,7 +73,7 @@ def growing_until(unit: Unit) -> datetime | None:
 
     A terminating member, or a member on a node that is not ready, is a loss instead.
     """
-    if pods_on_unready_nodes(unit) or any(pod.is_live and pod.is_terminating for pod in unit.pods):
+    if pods_on_unready_nodes(unit) or unit.terminating:
         return None
     placed = [pod.scheduled.since for pod in unit.placed if pod.scheduled is not None]
     last = latest((unchanged_since(unit), newest_creation(unit.current), *placed))

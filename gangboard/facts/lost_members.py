@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from datetime import timedelta
 
-from gangboard.domain.advice import AdviceKind, AdvisedStep
 from gangboard.domain.node import Node
 from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
-from gangboard.domain.shell import command
 from gangboard.domain.text import (
     count,
     does_not_fit,
@@ -25,6 +23,7 @@ from gangboard.domain.text import (
 from gangboard.domain.verdict import Evidence
 from gangboard.facts.attempts import has_lost, restart_under_way, was_whole_in_attempt
 from gangboard.facts.creation_refusal import newest_creation_refusal, remedy
+from gangboard.facts.overdue_pods import stuck_pods
 from gangboard.facts.preemption import Preemption, preemptors_text
 from gangboard.facts.scheduler_text import (
     best_scheduler_message,
@@ -49,9 +48,10 @@ _SKEW = timedelta(seconds=60)
 def has_unrecovered_loss(unit: Unit) -> bool:
     """Return whether it lost members that no restart or retry brings back.
 
-    A restart or retry has its own reason, unless the scheduler or an admission check refuses its pods.
+    A restart or retry has its own reason, unless the scheduler or an admission check refuses its pods. So has a member
+    that cannot end (`termination-stuck`).
     """
-    if not has_lost(unit):
+    if not has_lost(unit) or stuck_pods(unit):
         return False
     if pods_on_unready_nodes(unit) or disrupted_pods(unit):
         return True
@@ -194,7 +194,7 @@ def _pending_members_text(unit: Unit, reason: str) -> str:
 def _not_created_text(unit: Unit) -> str:
     """Return the number of pods that do not exist yet, and of old pods that are still being deleted."""
     number = unit.missing
-    leaving = min(number, sum(pod.is_live and pod.is_terminating for pod in unit.pods))
+    leaving = min(number, len(unit.terminating))
     texts = []
     if leaving:
         texts.append(f"{count(leaving, 'pod')} {is_or_are(leaving)} still being deleted.")
@@ -268,24 +268,3 @@ def recover_nodes_advice(sick: tuple[Node, ...]) -> tuple[str, ...]:
     if len(sick) == 1:
         return (f"Bring node {listed} back: a member is still bound to it.",)
     return (f"Bring nodes {listed} back: members are still bound to them.",)
-
-
-def force_delete_advice(unit: Unit) -> tuple[AdvisedStep, ...]:
-    """Return the step to delete nodes or pods, if a silent node has terminating pods without replacements.
-
-    The kubelet alone can end such pods. A force-deleted pod may continue to run, so the node must be off.
-    """
-    stuck = [pod for pod in pods_on_unready_nodes(unit) if pod.is_terminating]
-    if not stuck or not unit.missing:
-        return ()
-    nodes = sorted({pod.node for pod in stuck})
-    pods = [pod.meta.ref for pod in stuck]
-    listed = names(ref.name for ref in pods)
-    noun = "pod" if len(pods) == 1 else "pods"
-    are_off = "it is off" if len(nodes) == 1 else "they are off"
-    node = "node" if len(nodes) == 1 else "nodes"
-    text = f"If {are_off} for good, delete {node} {names(nodes)}, or force-delete {noun} {listed}"
-    delete = command(
-        "kubectl delete pod -n {} {} --grace-period=0 --force", pods[0].namespace, pods[0].name
-    )
-    return (AdvisedStep(f"{text}.", AdviceKind.OTHER, delete if len(pods) == 1 else ()),)

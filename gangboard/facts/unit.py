@@ -68,6 +68,11 @@ class Unit:
         return tuple([pod for pod in self.live if pod.meta.deleting_since is None])
 
     @cached_property
+    def terminating(self) -> tuple[Pod, ...]:
+        """Live pods that are being deleted."""
+        return tuple([pod for pod in self.live if pod.meta.deleting_since is not None])
+
+    @cached_property
     def unplaced(self) -> tuple[Pod, ...]:
         """Current pods without a node."""
         return tuple([pod for pod in self.current if not pod.node])

@@ -10,6 +10,7 @@ from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
 from gangboard.domain.text import count, label, names, plural
 from gangboard.facts.gang import Gang
+from gangboard.facts.overdue_pods import node_removal
 from gangboard.facts.surroundings import Surroundings
 from gangboard.plugins import registry
 from gangboard.plugins.lever import Lever
@@ -164,9 +165,14 @@ def _silent_node(pods: Sequence[Pod], surroundings: Surroundings) -> str:
     silent = sorted({pod.node for pod in pods if pod.node in nodes and not nodes[pod.node].ready})
     if not silent:
         return ""
+    subject, its = (
+        (f"Node {silent[0]} is", "its")
+        if len(silent) == 1
+        else (f"Nodes {names(silent)} are", "their")
+    )
     return (
-        f"Node {names(silent)} is not ready, and its pods do not end by themselves: delete the node, or "
-        "taint it with node.kubernetes.io/out-of-service, and the Job controller replaces them."
+        f"{subject} not ready, and {its} pods do not end by themselves. {node_removal(silent)}, and the Job "
+        "controller replaces them."
     )
 
 

@@ -84,6 +84,25 @@ TROUBLED = (
         minors=("1.37", "1.36"),
     ),
     Gang(
+        "team-infra",
+        "Job",
+        "shuffle-bench",
+        "termination-stuck",
+        age="1d2h",
+        started="14m",
+        quorum=2,
+        roles=(
+            Role(
+                "",
+                PodTemplate(cpu="16", pool="h100"),
+                pods=2,
+                states=("running", "kept"),
+                nodes=("h100-7", "h100-8"),
+            ),
+        ),
+        minors=("1.37", "1.36"),
+    ),
+    Gang(
         "team-vision",
         "JobSet",
         "dino-pretrain",

@@ -41,7 +41,7 @@ from tests.rules.evaluation import require_finding, unit_of
 
 COMMANDS = ("x: kubectl delete namespace prod #", "x; kubectl delete namespace prod #")
 _STOLEN = "delete namespace prod"
-_WORD = re.compile(r"-{0,2}[A-Za-z0-9][A-Za-z0-9._=/-]*")
+_WORD = re.compile(r"-{0,2}[A-Za-z0-9][A-Za-z0-9._=/:-]*")
 _BEGAN = datetime(2026, 11, 1, 8, tzinfo=UTC)
 _DETAIL = "Owner.detail"
 """Its keys are written by our decoders."""

@@ -155,7 +155,7 @@ SITUATIONS: dict[str, Situation[Place]] = {
         {"desired": 3, "created": 0, "ready": 0}, twin="running",
     ),
     "vcjob-restart-waits": Situation(
-        _restart_waits, "restarting", "blocked", None,
+        _restart_waits, "termination-stuck", "blocked", None,
         {"desired": 3, "ready": 0, "quorum": 3}, twin="running", cpu="2",
     ),
     "vcjob-staged": Situation(
@@ -231,17 +231,14 @@ def test_a_restart_continues_after_a_pod_of_a_lost_node_is_force_deleted(
 ) -> None:
     place = places["vcjob-restart-waits"]
     lost = f"{place.name}-lost"
-    place.wait_told("restarting")
-    kept, verdicts = place.pod_on(lost), place.told()
-    assert verdicts["message"] == (
-        f"Restart 1 of 3: 0 of 3 pods are ready; pod {kept} is still being deleted on node {lost}, which is "
-        "NotReady."
+    place.wait_told("termination-stuck")
+    kept, verdict = place.pod_on(lost), place.told()
+    assert verdict["message"].startswith(f"Job run waits for pod {kept}, which ")
+    back, _, force = verdict["advice"]
+    assert back == f"Bring node {lost} back: its kubelet ends its pods."
+    assert force.endswith(
+        f"kubectl --context test delete pod -n {place.name} {kept} --grace-period=0 --force"
     )
-    assert verdicts["advice"] == [
-        f"Bring node {lost} back: a member is still bound to it.",
-        f"If it is off for good, delete node {lost}, or force-delete pod {kept}: kubectl --context test "
-        f"delete pod -n {place.name} {kept} --grace-period=0 --force",
-    ]
     place.client.delete("v1", "Pod", kept, place.name, grace=0)
     place.wait_told("running")
 

@@ -244,6 +244,18 @@ def test_a_success_policy_lets_a_job_succeed_without_some_indexes() -> None:
     assert job(successPolicy={"rules": [{"succeededCount": 1}]}).has_success_policy
 
 
+@pytest.mark.parametrize(
+    ("spec", "waits"),
+    [
+        ({}, False),
+        ({"podReplacementPolicy": "TerminatingOrFailed"}, False),
+        ({"podReplacementPolicy": "Failed"}, True),
+    ],
+)
+def test_a_job_that_waits_for_its_terminating_pods(spec: dict[str, str], waits: bool) -> None:
+    assert job(**spec).waits_for_terminating is waits
+
+
 def test_a_malformed_request_is_reported_and_the_job_kept() -> None:
     template = {
         "spec": {"containers": [{"resources": {"requests": {"cpu": "four", "memory": "1k"}}}]}

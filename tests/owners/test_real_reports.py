@@ -16,7 +16,7 @@ from tests.controlplane.cluster import ControlPlane
 from tests.controlplane.gang_schedulers import COSCHEDULING, VOLCANO, podgroup, vcjob
 from tests.controlplane.grove import reference
 from tests.controlplane.kubeflow import replicas
-from tests.controlplane.leaderworkersets import leaderworkerset
+from tests.controlplane.leaderworkersets import leaderworkerset, template
 from tests.controlplane.nodes import lose_node, make_nodes, node
 from tests.controlplane.objects import pod
 from tests.controlplane.rays import RAY, cluster_spec, ray_pods, raycluster, rayjob
@@ -119,7 +119,27 @@ def _kept_by_lost_node(place: Torch) -> None:
     for name in ("run", "twin"):
         place.wait_told("running", name)
         lose_node(place.client, f"{place.name}-{name}-1")
-    place.client.delete("v1", "Pod", _on_lost_node(place, "run"), place.name)
+    place.client.delete("v1", "Pod", _on_lost_node(place, "run"), place.name, grace=1)
+
+
+def _group_kept_by_lost_node(place: LwsPlace) -> None:
+    """A worker on a silent node is deleted. Twin: its node works, so its group is made again."""
+    for name in ("run", "twin"):
+        pool = f"{place.name}-{name}"
+        make_nodes(
+            place.client,
+            [node(f"{pool}-{index}", cpu="1", labels={POOL: pool}) for index in (0, 1)],
+        )
+        workers = template()
+        workers["spec"]["nodeSelector"] = {POOL: pool}
+        place.client.create(leaderworkerset(name, place.name, replicas=1, size=2, worker=workers))
+    for name in ("run", "twin"):
+        place.wait_told("running", name)
+    linger = {"metadata": {"annotations": {"test.gangboard.dev/linger": "1h"}}}
+    worker = place.client.patch("v1", "Pod", "run-0-1", linger, place.name)
+    lose_node(place.client, worker["spec"]["nodeName"])
+    for name in ("run-0-1", "twin-0-1"):
+        place.client.delete("v1", "Pod", name, place.name, grace=1)
 
 
 def _on_lost_node(place: Torch, name: str) -> str:
@@ -190,6 +210,7 @@ PLACES = {
     "lws-refused": LwsPlace,
     "vcjob-again": VolcanoPlace,
     "torch-lost-node": Torch,
+    "lws-lost-node": LwsPlace,
 }
 SITUATIONS: dict[str, Situation] = {  # type: ignore[type-arg]
     "ray-scaled": Situation(
@@ -208,10 +229,12 @@ SITUATIONS: dict[str, Situation] = {  # type: ignore[type-arg]
         {"desired": 2, "created": 1, "ready": 1}, twin="restarting",
     ),
     "torch-lost-node": Situation(
-        _kept_by_lost_node, "node-lost", "degraded",
-        "1 of 2 members runs: node rep-torch-lost-node-run-1 is NotReady. 1 pod is still being "
-        "deleted.",
+        _kept_by_lost_node, "termination-stuck", "blocked", None,
         {"desired": 2, "ready": 1}, twin="node-lost",
+    ),
+    "lws-lost-node": Situation(
+        _group_kept_by_lost_node, "termination-stuck", "blocked", None, {"desired": 2},
+        twin="running",
     ),
 }  # fmt: skip
 
@@ -281,17 +304,31 @@ def test_the_twin_of_a_restart_waits_for_its_controller_and_not_for_its_queue(
     assert "Queue" not in place.told("twin")["message"]
 
 
+def test_a_worker_that_a_lost_node_keeps_is_named(places: dict[str, PlaceOnBoard]) -> None:
+    """Its StatefulSet creates no pod of the same name, so the whole group waits."""
+    place = places["lws-lost-node"]
+    check(SITUATIONS[place.name.removeprefix("rep-")], place)
+    assert "StatefulSet run-0 waits for pod run-0-1" in place.told()["message"]
+    place.client.delete("v1", "Pod", "run-0-1", place.name, grace=0)
+    make_nodes(
+        place.client, [node(f"{place.name}-run-2", cpu="1", labels={POOL: f"{place.name}-run"})]
+    )
+    place.wait_told("running")
+
+
 def test_a_pod_that_a_lost_node_keeps_is_forced_away(places: dict[str, PlaceOnBoard]) -> None:
     """Its operator creates the successor only after the deletion. A pod that stays shows no sign of that."""
     place = places["torch-lost-node"]
     assert isinstance(place, Torch)
     check(SITUATIONS[place.name.removeprefix("rep-")], place)
     pod_name, lost = _on_lost_node(place, "run"), f"{place.name}-run-1"
-    assert place.told()["advice"] == [
-        f"Bring node {lost} back: a member is still bound to it.",
-        f"If it is off for good, delete node {lost}, or force-delete pod {pod_name}: kubectl --context test "
-        f"delete pod -n {place.name} {pod_name} --grace-period=0 --force",
-    ]
+    verdict = place.told()
+    assert f"PyTorchJob run waits for pod {pod_name}" in verdict["message"]
+    back, _, force = verdict["advice"]
+    assert back == f"Bring node {lost} back: its kubelet ends its pods."
+    assert force.endswith(
+        f"kubectl --context test delete pod -n {place.name} {pod_name} --grace-period=0 --force"
+    )
     twin = place.told("twin")
     assert twin["message"].endswith("1 pod is not ready.")
     assert twin["advice"] == [

@@ -204,11 +204,8 @@ def test_a_restart_that_has_just_begun_has_no_advice() -> None:
         (True, -10, True, Health.DEGRADED, ()),
         (True, 31, True, Health.BLOCKED,
          ("Check why Pod mnist-0 does not end: its finalizers, and the kubelet of node n0.",)),
-        # Its kubelet does not answer, so it stays however long one waits.
-        (False, -10, None, Health.BLOCKED,
-         ("Bring node n0 back: a member is still bound to it.",
-          "If it is off for good, delete node n0, or force-delete pod mnist-0: kubectl delete pod -n "
-          "team-a mnist-0 --grace-period=0 --force")),
+        # Its kubelet does not answer. After its grace period the code is `termination-stuck`.
+        (False, -10, None, Health.DEGRADED, ()),
     ],
     ids=["leaves", "stays", "on a dead node"],
 )  # fmt: skip
@@ -224,6 +221,12 @@ def test_a_restart_waits_for_a_pod_that_is_being_deleted(
     )
     assert ("on node n0, which is NotReady" in result.message) is (node_ready is None)
     assert result.advice_texts == advice
+
+
+def test_a_restart_that_a_silent_node_holds_up() -> None:
+    verdict = restarting(a_node("n0", ready=None), ready=False, deleting_since=ago(31))
+    assert (verdict.finding.code, verdict.finding.health) == ("termination-stuck", Health.BLOCKED)
+    assert "Job mnist waits for pod mnist-0" in verdict.finding.message
 
 
 def test_a_pod_that_a_quota_refuses_while_its_job_restarts() -> None:

@@ -336,7 +336,8 @@ _INPUTS = {
     ),
     **dict.fromkeys(("events", "holds", "entries", "queues", "nodes", "suspensions"), _OF_OBJECTS),
     **dict.fromkeys(
-        ("old_jobs", "odd_references", "creation_failures", "roles_of_pods"), _OF_OBJECTS
+        ("old_jobs", "old_pods", "odd_references", "creation_failures", "roles_of_pods"),
+        _OF_OBJECTS,
     ),
     **dict.fromkeys(("nodes_known", "gang_api_version", "groups_unobserved"), _OF_CLUSTER),
     **dict.fromkeys(("known_kinds", "events_known", "holds_known", "unobserved"), _OF_CLUSTER),

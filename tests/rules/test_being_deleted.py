@@ -81,9 +81,9 @@ def test_deletion_is_stuck_two_minutes_after_the_grace_period() -> None:
     assert deletion_finding(leaving(left=-119), silent).health is Health.SUSPENDED
     finding = deletion_finding(leaving(left=-120), silent)
     assert (finding.health, finding.recheck_at) == (Health.BLOCKED, None)
-    assert finding.advice_texts == (
-        "Bring node n1 back, or delete it if it stays away: its pods go with it.",
-    )
+    assert finding.advice_texts[0] == "Bring node n1 back: its kubelet ends its pods."
+    assert finding.advice_texts[1].startswith("If node n1 is off, taint it")
+    assert "force-delete pod web-5f-abc" in finding.advice_texts[2]
     assert [(item.label, item.value) for item in finding.evidence] == [
         ("metadata.deletionTimestamp", ago(120).isoformat()),
         ("Ready", "Unknown"),

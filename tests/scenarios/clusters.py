@@ -16,6 +16,7 @@ from tests.scenarios import (
     excluded,
     gangs,
     holds,
+    keeping,
     kubernetes135,
     lifecycle,
     limits,
@@ -38,7 +39,7 @@ from tests.scenarios.making import gang
 from tests.scenarios.scenario import Scenario, Step
 
 _OTHER_TOPICS: tuple[ModuleType, ...] = (
-    everywhere, gangs, holds, lifecycle, losing, plain, quotas, sharing, starting,
+    everywhere, gangs, holds, keeping, lifecycle, losing, plain, quotas, sharing, starting,
 )  # fmt: skip
 """Without placement content: nodes need not be read for them."""
 _PLACEMENT_TOPICS: tuple[ModuleType, ...] = (

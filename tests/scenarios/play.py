@@ -33,7 +33,14 @@ ACT_SECONDS = 1000.0
 FIRST_SECONDS = 60.0
 """How long nodes are kept back for the scenarios of a cluster that has none."""
 SAID_LATE = frozenset(
-    ("being-deleted", "node-lost", "not-attempted", "pod-setup-failing", "pods-not-created")
+    (
+        "being-deleted",
+        "node-lost",
+        "not-attempted",
+        "pod-setup-failing",
+        "pods-not-created",
+        "termination-stuck",
+    )
 )
 """Codes that appear after a minute or two without the expected event."""
 RESTLESS = "k136"

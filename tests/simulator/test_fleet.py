@@ -23,7 +23,7 @@ Demo = tuple[Simulator, Client]
 CODES = """
 suspended job-suspended queue-evaluating waiting-for-quota
 pods-not-created pod-creation-refused group-creation-failed dependency-waiting quorum-deadlock
-below-quorum quorum-lost podgroup-missing podgroup-terminating not-ganged
+below-quorum quorum-lost podgroup-missing podgroup-terminating not-ganged termination-stuck
 scheduling-gated not-attempted mixed-schedulers scheduler-error partly-placed unschedulable
 insufficient-resources fragmented exceeds-capacity topology-does-not-fit nodes-unschedulable
 untolerated-taint no-matching-node waiting-for-nodes

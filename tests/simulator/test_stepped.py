@@ -143,3 +143,19 @@ def test_a_hold_without_its_policy_has_no_effect() -> None:
     assert plane.api.answer(parse("DELETE", policies, {}, b"")).code == 200
     _suspend(plane, wanted=False)
     assert not _suspended(plane)
+
+
+@pytest.mark.parametrize(("policy", "pods"), [("TerminatingOrFailed", 3), ("Failed", 2)])
+def test_a_job_replaces_a_terminating_pod_by_its_policy(policy: str, pods: int) -> None:
+    gang = Gang("team", "Job", "run", "running", roles=(Role("", PodTemplate(), pods=2),))
+    fleet = Fleet("small", (NodePool("cpu", 2),), (gang,))
+    plane = SimulatedControlPlane(fleet, "1.37", SteppedClock(_BEGAN))
+    plane.objects.update(
+        *_JOB, "run", lambda obj: obj["spec"].update(podReplacementPolicy=policy), "team"
+    )
+    plane.world.scripted.clear()
+    plane.kubelet.delete_pod(plane.objects.list("v1", "Pod", "team")[0])
+    _advance(plane, 0.5)
+    assert len(plane.objects.list("v1", "Pod", "team")) == pods
+    _advance(plane, 60.0)
+    assert len(plane.objects.list("v1", "Pod", "team")) == 2

@@ -152,6 +152,7 @@ class Job(OwnerKind):
             grace_seconds=spec.grace_seconds,
             reported=_reported(_desired(spec, status), status),
             deadline_seconds=spec.active_deadline_seconds,
+            waits_for_terminating=spec.pod_replacement_policy == "Failed",
         )
         return raise_for_faults(owner, faults)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 
 from gangboard.domain.advice import AdvisedStep
@@ -14,7 +15,6 @@ from gangboard.facts.attempts import latest, restart_under_way
 from gangboard.facts.creation_refusal import newest_creation_refusal
 from gangboard.facts.findings import unit_finding
 from gangboard.facts.grace_periods import COUNT_GRACE, CREATION_GRACE, newest_creation
-from gangboard.facts.lost_members import force_delete_advice, recover_nodes_advice
 from gangboard.facts.unit import Unit, unready_nodes
 from gangboard.plugins.rule import UnitRule
 
@@ -27,14 +27,14 @@ def _find_restart(unit: Unit) -> Finding | None:
     restart = restart_under_way(unit) if unit.owner.restarting else None
     if restart is None:
         return None
-    leaving = [pod for pod in unit.pods if pod.is_live and pod.is_terminating]
+    leaving = unit.terminating
     is_refused = newest_creation_refusal(unit) is not None
     if not leaving and (is_refused or not unit.missing):
         return None  # other rules report why the pods wait
     ready = len(unit.ready)
     counts = f"{restart.text}: {out_of(ready, unit.wanted, 'pod')} {is_or_are(ready)} ready"
     due = _restart_due(unit, leaving)
-    is_stuck = bool(_sick_nodes_of(leaving, unit)) or (due is not None and due <= unit.now)
+    is_stuck = due is not None and due <= unit.now
     return unit_finding(
         RESTARTING,
         unit,
@@ -54,7 +54,7 @@ def _find_restart(unit: Unit) -> Finding | None:
     )
 
 
-def _deletion_text(leaving: list[Pod], unit: Unit) -> str:
+def _deletion_text(leaving: Sequence[Pod], unit: Unit) -> str:
     """Return `pod run-0 is still being deleted on node n0, which is NotReady`."""
     pods = names(pod.meta.ref.name for pod in leaving)
     noun = "pod" if len(leaving) == 1 else "pods"
@@ -67,7 +67,7 @@ def _deletion_text(leaving: list[Pod], unit: Unit) -> str:
     return f"{text} on {nodes} {listed}, which {is_or_are(len(sick))} NotReady"
 
 
-def _sick_nodes_of(pods: list[Pod], unit: Unit) -> tuple[Node, ...]:
+def _sick_nodes_of(pods: Sequence[Pod], unit: Unit) -> tuple[Node, ...]:
     nodes = {pod.node for pod in pods}
     return tuple(node for node in unready_nodes(unit) if node.meta.ref.name in nodes)
 
@@ -81,7 +81,7 @@ def _creation_text(unit: Unit) -> str:
     return f"{text}. Events cannot be read, so a refusal would not be seen"
 
 
-def _restart_due(unit: Unit, leaving: list[Pod]) -> datetime | None:
+def _restart_due(unit: Unit, leaving: Sequence[Pod]) -> datetime | None:
     """Return the time by which pods should be deleted or created. After that, the restart is stuck."""
     if leaving:
         # `deletionTimestamp` is the end of the grace period.
@@ -96,14 +96,11 @@ def _restarting_since(unit: Unit) -> datetime | None:
     return latest(condition.since for condition in unit.owner.conditions)
 
 
-def _advice(unit: Unit, leaving: list[Pod]) -> tuple[AdvisedStep | str, ...]:
+def _advice(unit: Unit, leaving: Sequence[Pod]) -> tuple[AdvisedStep | str, ...]:
     if not leaving and not unit.gang.cluster.events_known:
         return ()
     if not leaving:
         return (f"Start {_CONTROLLER} if it does not run, and check its log.",)
-    sick = _sick_nodes_of(leaving, unit)
-    if sick:
-        return (*recover_nodes_advice(sick), *force_delete_advice(unit))
     first = label(leaving[0].meta.ref)
     return (
         f"Check why {first} does not end: its finalizers, and the kubelet of node {leaving[0].node}.",

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
+from gangboard.domain.advice import AdvisedStep
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.node import Node
 from gangboard.domain.pod import Pod
@@ -19,6 +20,13 @@ from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.attempts import latest
 from gangboard.facts.findings import gang_finding
 from gangboard.facts.gang import Gang
+from gangboard.facts.overdue_pods import (
+    kept_pods_step,
+    nodes_of,
+    readiness_evidence,
+    silent_node_steps,
+    silent_pods,
+)
 from gangboard.plugins.rule import GangRule
 
 _STUCK = timedelta(minutes=2)
@@ -34,12 +42,12 @@ def find(gang: Gang) -> Finding | None:
     last = latest((owner.deleting_since, *(pod.meta.deleting_since for pod in terminating)))
     due = last + _STUCK if last is not None else None
     is_stuck = due is not None and due <= gang.now
-    not_ready = _not_ready_nodes(gang, terminating)
+    not_ready = nodes_of(gang, silent_pods(gang, terminating))
     return gang_finding(
         RULE,
         Health.BLOCKED if is_stuck else Health.SUSPENDED,
         _message(gang, not_ready, is_stuck=is_stuck),
-        advice=(_advice(gang, terminating, not_ready),) if is_stuck else (),
+        advice=_advice(gang, terminating, not_ready) if is_stuck else (),
         evidence=_evidence(gang, terminating, not_ready),
         since=_since(gang, terminating),
         recheck_at=None if is_stuck else due,
@@ -60,18 +68,6 @@ def _is_whole_gang_deleted(gang: Gang, terminating: tuple[Pod, ...]) -> bool:
         pod.is_live and not pod.is_terminating for pod in (*gang.pods, *gang.foreign_pods)
     )
     return not has_staying_pods and (is_deleted or bool(terminating))
-
-
-def _not_ready_nodes(gang: Gang, terminating: tuple[Pod, ...]) -> tuple[Node, ...]:
-    """Return the nodes of terminating pods that are not ready, by name."""
-    if not gang.cluster.nodes_known:
-        return ()
-    node_names = {pod.node for pod in terminating if pod.node in gang.cluster.nodes}
-    return tuple(
-        gang.cluster.nodes[name]
-        for name in sorted(node_names)
-        if not gang.cluster.nodes[name].is_ready
-    )
 
 
 def _message(gang: Gang, not_ready: tuple[Node, ...], *, is_stuck: bool) -> str:
@@ -98,27 +94,17 @@ def _node_names(nodes: tuple[Node, ...]) -> str:
     return names(node.meta.ref.name for node in nodes)
 
 
-def _advice(gang: Gang, terminating: tuple[Pod, ...], not_ready: tuple[Node, ...]) -> str:
-    """Return the step that lets the deletion finish.
-
-    The pod garbage collector deletes the pods of a node that no longer exists.
-    """
+def _advice(
+    gang: Gang, terminating: tuple[Pod, ...], not_ready: tuple[Node, ...]
+) -> tuple[AdvisedStep | str, ...]:
+    """Return the steps that let the deletion finish."""
     if not_ready:
-        noun, it, stays = (
-            ("node", "it", "stays") if len(not_ready) == 1 else ("nodes", "them", "stay")
-        )
-        subject, its = ("it", "its") if len(not_ready) == 1 else ("they", "their")
-        return (
-            f"Bring {noun} {_node_names(not_ready)} back, or delete {it} if {subject} {stays} away: {its} "
-            f"pods go with {it}."
-        )
+        return silent_node_steps(not_ready, silent_pods(gang, terminating))
     if terminating:
-        listed = names(pod.meta.ref.name for pod in terminating)
-        noun, their = ("pod", "its") if len(terminating) == 1 else ("pods", "their")
-        return f"Find what keeps {noun} {listed}: {their} kubelet, or a finalizer (metadata.finalizers)."
+        return (kept_pods_step(terminating),)
     return (
         f"See which finalizer keeps {label(gang.owner.meta.ref)} (metadata.finalizers): whoever "
-        "set it has to remove it."
+        "set it has to remove it.",
     )
 
 
@@ -131,11 +117,7 @@ def _evidence(
         for meta in metas
         if meta.deleting_since is not None
     }
-    conditions = (
-        Evidence("Ready", node.ready.status if node.ready else "never reported", node.meta.ref)
-        for node in not_ready
-    )
-    return (*timestamps.values(), *conditions)
+    return (*timestamps.values(), *readiness_evidence(not_ready))
 
 
 def _since(gang: Gang, terminating: tuple[Pod, ...]) -> datetime | None:

@@ -26,6 +26,7 @@ from gangboard.facts.job_holds import (
     recreated_under_hold_text,
     resume_advice,
 )
+from gangboard.facts.overdue_pods import report_overdue
 from gangboard.facts.queue_sentences import jobs_suspended_by_queue
 from gangboard.facts.suspensions import suspend_evidence
 from gangboard.facts.unit import Unit
@@ -40,20 +41,26 @@ def find(unit: Unit) -> Finding | None:
     all_suspended = _suspended_jobs(unit.gang, unit.gang.jobs)
     listed = jobs_with_holders_text(unit.gang, all_suspended)
     number = len(all_suspended)
+    pods_by_job = unit.gang.pods_by_job
+    old_pods = [pod for job in all_suspended for pod in pods_by_job.get(job.meta.ref.uid, ())]
+    overdue = report_overdue(unit.gang, old_pods)
     sentences = (
         f"{out_of(number, len(unit.gang.jobs), 'Job')} {is_or_are(number)} suspended: {listed}.",
         recreated_under_hold_text(unit.gang, all_suspended),
         sentence(remaining_pods_text(tuple(pod for pod in unit.pods if pod.is_terminating))),
+        overdue.text,
     )
     return unit_finding(
         RULE,
         unit,
         " ".join(filter(None, sentences)),
-        advice=resume_advice(unit.gang, all_suspended),
+        advice=(*resume_advice(unit.gang, all_suspended), *overdue.steps),
         evidence=(
             *(suspend_evidence(unit.gang, job) for job in suspended),
             *hold_evidence(unit.gang, suspended),
+            *overdue.evidence,
         ),
+        recheck_at=overdue.recheck_at,
         since=_since(suspended),
         stage=Stage.RUN,
     )

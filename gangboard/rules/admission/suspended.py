@@ -1,8 +1,8 @@
 """`suspended`: the owner, the maker of its Jobs, or each of its unfinished Jobs is suspended outside of a queue.
 
 The sentence says who suspended the owner, when and why, or who holds the child Jobs. A deliberate suspension
-has no next step. If only an object below the owner is suspended, the page has no button to resume it, so the
-advice has the command.
+has no next step, unless a silent node keeps old pods, for which a resume can wait. If only an object below the
+owner is suspended, the page has no button to resume it, so the advice has the command.
 
 A controller can compute `Suspended=True` from the owner's spec alone (Trainer v2.2.0 sets it in 46 ms,
 real-owners.md §1.3). The rule therefore counts pods to see whether the gang has stopped. The PodGroup of a
@@ -29,6 +29,7 @@ from gangboard.facts.copied_commands import resume_command
 from gangboard.facts.findings import gang_finding
 from gangboard.facts.gang import Gang
 from gangboard.facts.job_holds import hold_evidence, jobs_with_holders_text, resume_advice
+from gangboard.facts.overdue_pods import report_overdue
 from gangboard.facts.queue_sentences import jobs_suspended_by_queue
 from gangboard.facts.suspensions import (
     suspend_evidence,
@@ -99,8 +100,12 @@ def _finding(
     suspended: tuple[Owner, ...],
     steps: tuple[AdvisedStep, ...] = (),
 ) -> Finding:
-    remaining = remaining_pods_text(gang.pods)
-    message = f"{sentence(text)} {sentence(remaining)}" if remaining else sentence(text)
+    overdue = report_overdue(gang, gang.pods)
+    sentences = (
+        sentence(text),
+        sentence(remaining_pods_text(gang.pods)),
+        overdue.text,
+    )
     since = [
         condition.since
         for owner in suspended
@@ -118,16 +123,23 @@ def _finding(
     return gang_finding(
         RULE,
         Health.SUSPENDED,
-        message,
+        " ".join(filter(None, sentences)),
         # The suspension of an owner is deliberate, and its controller resumes its children.
-        advice=resume_advice(gang, suspended)
-        if suspended[0] in gang.jobs and not gang.owner.suspended
-        else steps,
+        advice=(
+            *(
+                resume_advice(gang, suspended)
+                if suspended[0] in gang.jobs and not gang.owner.suspended
+                else steps
+            ),
+            *overdue.steps,
+        ),
         evidence=(
             *(suspend_evidence(gang, owner) for owner in suspended),
             *hold_evidence(gang, suspended),
+            *overdue.evidence,
         ),
         since=max(since, default=None),
+        recheck_at=overdue.recheck_at,
     )
 
 

@@ -22,6 +22,7 @@ from gangboard.facts.creation_refusal import newest_creation_refusal, waits_for_
 from gangboard.facts.dependencies import held_back_pods, unexplained_jobs
 from gangboard.facts.findings import unit_finding
 from gangboard.facts.grace_periods import CREATION_GRACE, creation_due
+from gangboard.facts.overdue_pods import awaited_pods, kept_pods_step
 from gangboard.facts.preemption import (
     has_lost_all_pods,
     last_preemption,
@@ -122,7 +123,7 @@ def _remarks(unit: Unit) -> str:
     managers = sorted({owner.managed_by for owner in (unit.owner, *unit.jobs) if owner.managed_by})
     if managers:
         remarks.append(f" {names(managers)} must create them (spec.managedBy).")
-    terminating = sum(pod.is_live and pod.is_terminating for pod in unit.pods)
+    terminating = len(unit.terminating) + (len(unit.gang.old_pods) if unit.missing_jobs else 0)
     if terminating:
         remarks.append(
             f" {count(terminating, 'old pod')} still {plural(terminating, 'terminate')}."
@@ -135,10 +136,10 @@ def _remarks(unit: Unit) -> str:
 
 
 def _advice(unit: Unit) -> tuple[AdvisedStep | str, ...]:
-    """Return who must create the pods, or nothing if a stopped controller is not the likely cause.
+    """Return what keeps old pods that must end first, else who must create the pods.
 
-    Other causes are old pods that must end first (`podReplacementPolicy`), and a manager (`managedBy`) that
-    creates pods by its own rules. Without readable events a refusal would not be seen.
+    Empty if a stopped controller is not the likely cause: a manager (`managedBy`) creates pods by its own rules, and
+    without readable events a refusal would not be seen.
     """
     if is_bare_group(unit):
         if unit.group is None or unit.group.meta.controller is not None:
@@ -146,9 +147,11 @@ def _advice(unit: Unit) -> tuple[AdvisedStep | str, ...]:
         group = label_of_group(unit.group_name) if unit.group_name else label(unit.owner.meta.ref)
         number = count(unit.needed, "pod") if unit.needed else "pods"
         return (f"Create {number} in {group}, or delete it.",)
+    awaited = awaited_pods(unit)
+    if awaited:
+        return (kept_pods_step(awaited),)
     is_managed = any(owner.managed_by for owner in (unit.owner, *unit.jobs))
-    has_terminating_pods = any(pod.is_live and pod.is_terminating for pod in unit.pods)
-    if is_managed or has_terminating_pods or not unit.gang.cluster.events_known:
+    if is_managed or not unit.gang.cluster.events_known:
         return ()
     if unexplained_jobs(unit):
         maker = unit.gang.traits.controller

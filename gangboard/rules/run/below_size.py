@@ -21,6 +21,7 @@ from gangboard.facts.lost_members import (
     missing_reason,
     running_members_text,
 )
+from gangboard.facts.overdue_pods import awaited_pods, report_overdue
 from gangboard.facts.state_since import quorum_since
 from gangboard.facts.unit import Unit, has_ready_quorum, ready_count
 from gangboard.placement.sentences.finding import advice_of, reason_of
@@ -39,15 +40,22 @@ def find(unit: Unit) -> Finding | None:
     source = unit.group.meta.ref if unit.group is not None else None
     reason, reason_evidence = reason_of(unit)
     advice, name_evidence, until = advice_of(unit) if reason else ((), (), None)
+    overdue = report_overdue(unit.gang, awaited_pods(unit))
     return unit_finding(
         RULE,
         unit,
         f"{running_members_text(unit)}.{disruption_text(unit)} {missing_reason(unit, reason)}".strip(),
-        advice=(*missing_advice(unit), *_look_at_placed(unit), *advice),
+        advice=(
+            *missing_advice(unit),
+            *_look_at_placed(unit),
+            *advice,
+            *overdue.steps,
+        ),
         evidence=(
             Evidence("members ready", f"{ready_count(unit)} of {unit.wanted}", source),
             Evidence("quorum", str(unit.quorum), source),
             *missing_evidence(unit),
+            *overdue.evidence,
             *reason_evidence,
             *name_evidence,
         ),

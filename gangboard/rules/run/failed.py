@@ -20,6 +20,7 @@ from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.containers import ContainerExit, common_exit
 from gangboard.facts.findings import gang_finding
 from gangboard.facts.gang import Gang
+from gangboard.facts.overdue_pods import report_overdue
 from gangboard.facts.state_since import ending_announced_since
 from gangboard.facts.unit import is_failure_reason
 from gangboard.plugins.rule import GangRule
@@ -43,12 +44,16 @@ def find(gang: Gang) -> Finding | None:
         evidence.append(Evidence("failed Job", _reason(child), child.meta.ref))
     common = common_exit(gang.pods)
     remaining = staying_pods_sentence(gang.pods) if owner.finish is not None else ""
+    # The Job reports its end only after its last pod.
+    overdue = report_overdue(gang, gang.pods if owner.finish is None else ())
+    sentences = (f"{_message(gang, child, common)}{remaining}", overdue.text)
     return gang_finding(
         RULE,
         Health.FAILED,
-        f"{_message(gang, child, common)}{remaining}",
-        advice=common.advice if common is not None else (),
-        evidence=tuple(evidence),
+        " ".join(filter(None, sentences)),
+        advice=(*(common.advice if common is not None else ()), *overdue.steps),
+        evidence=(*evidence, *overdue.evidence),
+        recheck_at=overdue.recheck_at,
         since=owner.finish.at if owner.finish is not None else ending_announced_since(owner),
     )
 

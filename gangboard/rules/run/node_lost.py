@@ -12,7 +12,6 @@ from gangboard.domain.text import is_or_are, names
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.findings import unit_finding
 from gangboard.facts.lost_members import (
-    force_delete_advice,
     has_unrecovered_loss,
     lost_with_node,
     missing_advice,
@@ -21,6 +20,7 @@ from gangboard.facts.lost_members import (
     recover_nodes_advice,
     running_members_text,
 )
+from gangboard.facts.overdue_pods import readiness_evidence
 from gangboard.facts.state_since import below_quorum_since
 from gangboard.facts.unit import Unit, unready_nodes
 from gangboard.placement.sentences.finding import advice_of, reason_of
@@ -48,10 +48,7 @@ def find(unit: Unit) -> Finding | None:
         texts.append(f"members on {noun} {names(deleted)} were lost")
     reason, reason_evidence = reason_of(unit)
     message = f"{running_members_text(unit)}: {' and '.join(texts)}. {missing_reason(unit, reason)}"
-    evidence = [
-        Evidence("Ready", node.ready.status if node.ready else "never reported", node.meta.ref)
-        for node in not_ready
-    ]
+    evidence = [*readiness_evidence(not_ready)]
     evidence += [
         Evidence("DisruptionTarget", pod.disruption.reason, pod.meta.ref)
         for pod in lost_with_node(unit)
@@ -66,7 +63,6 @@ def find(unit: Unit) -> Finding | None:
             *missing_advice(unit),
             *advice,
             *recover_nodes_advice(not_ready),
-            *force_delete_advice(unit),
         ),
         evidence=(*evidence, *missing_evidence(unit), *reason_evidence, *name_evidence),
         recheck_at=until,

@@ -83,7 +83,7 @@ def _progress_text(unit: Unit) -> str:
         texts.append(f"containers{number} are being created")
     if others:
         texts.append(f"{others} {is_or_are(others)} not ready yet")
-    terminating = sum(pod.is_live and pod.is_terminating for pod in unit.pods)
+    terminating = len(unit.terminating)
     if terminating:
         texts.append(f"{count(terminating, 'old pod')} still {plural(terminating, 'terminate')}")
     return f"; {', '.join(texts)}" if texts else ""
