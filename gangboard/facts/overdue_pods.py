@@ -165,7 +165,7 @@ def report_overdue(gang: Gang, pods: Collection[Pod]) -> OverdueReport:
     nodes = nodes_of(gang, overdue)
     return OverdueReport(
         silence_text(gang, overdue),
-        silent_node_steps(nodes, overdue),
+        silent_node_steps(gang, overdue),
         (*readiness_evidence(nodes), *deletion_evidence(overdue[:MOST_NAMED])),
         due,
     )
@@ -200,39 +200,62 @@ def node_removal(node_names: Sequence[str]) -> str:
     return f"If {noun} {names(node_names)} {verb} off, taint {them} with {OUT_OF_SERVICE} or delete {them}"
 
 
-def silent_node_steps(nodes: Sequence[Node], pods: Sequence[Pod]) -> tuple[AdvisedStep, ...]:
+def silent_node_steps(gang: Gang, pods: Sequence[Pod]) -> tuple[AdvisedStep, ...]:
     """Return the steps that end terminating pods on nodes that are not ready, the least harm first.
 
     The evidence of the finding must have the nodes as sources. A force-deleted pod may continue to run, so that is the
     last step.
     """
-    if not nodes or not pods:
+    nodes = nodes_of(gang, pods)
+    if not nodes:
         return ()
     node_names = [node.meta.ref.name for node in nodes]
-    refs = [pod.meta.ref for pod in pods]
-    is_one_node, is_one_pod = len(nodes) == 1, len(refs) == 1
-    noun, kubelet = ("node", "its kubelet ends") if is_one_node else ("nodes", "their kubelets end")
-    listed, its_pods = names(node_names), "its pods" if is_one_node else "their pods"
-    pod_noun, may_run = ("pod", "which") if is_one_pod else ("pods", "which")
+    noun, kubelet, its_pods = (
+        ("node", "its kubelet ends", "its pods")
+        if len(nodes) == 1
+        else ("nodes", "their kubelets end", "their pods")
+    )
     taint = command(
         f"kubectl taint nodes {{}} {OUT_OF_SERVICE}=nodeshutdown:NoExecute", *node_names[:1]
     )
-    delete = command(
-        "kubectl delete pod -n {} {} --grace-period=0 --force", refs[0].namespace, refs[0].name
-    )
     return (
-        AdvisedStep(f"Bring {noun} {listed} back: {kubelet} {its_pods}."),
+        AdvisedStep(f"Bring {noun} {names(node_names)} back: {kubelet} {its_pods}."),
         AdvisedStep(
             f"{node_removal(node_names)}, so that {its_pods} go.",
             AdviceKind.OTHER,
-            taint if is_one_node else (),
+            taint if len(nodes) == 1 else (),
         ),
-        AdvisedStep(
-            f"As a last resort, force-delete {pod_noun} {names(ref.name for ref in refs)}, "
-            f"{may_run} may still run on {listed}.",
-            AdviceKind.OTHER,
-            delete if is_one_pod else (),
-        ),
+        *_force_steps(gang, [pod for pod in pods if not _must_fail(gang, pod)]),
+    )
+
+
+def _force_steps(gang: Gang, pods: Sequence[Pod]) -> tuple[AdvisedStep, ...]:
+    if not pods:
+        return ()
+    refs = [pod.meta.ref for pod in pods]
+    noun = "pod" if len(refs) == 1 else "pods"
+    node_names = names(node.meta.ref.name for node in nodes_of(gang, pods))
+    delete = command(
+        "kubectl delete pod -n {} {} --grace-period=0 --force", refs[0].namespace, refs[0].name
+    )
+    text = (
+        f"As a last resort, force-delete {noun} {names(ref.name for ref in refs)}, which may still run on "
+        f"{node_names}."
+    )
+    return (AdvisedStep(text, AdviceKind.OTHER, delete if len(refs) == 1 else ()),)
+
+
+def _must_fail(gang: Gang, pod: Pod) -> bool:
+    """Return whether force deletion does not end the pod.
+
+    A Job with `podReplacementPolicy: Failed` keeps its finalizer on a pod until the pod has failed (observed on
+    1.37.0). The pod garbage collector marks pods as failed, so the other steps work.
+    """
+    maker = pod.meta.controller
+    return maker is not None and any(
+        job.waits_for_terminating and job.meta.deleting_since is None
+        for job in gang.jobs
+        if job.meta.ref.uid == maker.uid
     )
 
 

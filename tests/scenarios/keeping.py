@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from gangboard.domain.pod_constraints import OUT_OF_SERVICE
 from tests.controlplane.client import Json
 from tests.controlplane.conditions import is_true
 from tests.controlplane.nodes import silence_node
@@ -67,6 +68,15 @@ def _force(stage: Stage) -> None:
         stage.delete_pod(pod)
 
 
+def _declare_off(stage: Stage) -> None:
+    """Taint the silent node, as after a look at the machine. A Job keeps its finalizer on a force-deleted pod."""
+    (pod,) = patiently(lambda: _kept(stage), f"a terminating pod in {stage.namespace}")
+    node = stage.client.get("v1", "Node", pod["spec"]["nodeName"])
+    taint = {"key": OUT_OF_SERVICE, "value": "nodeshutdown", "effect": "NoExecute"}
+    taints = [*node["spec"]["taints"], taint]
+    stage.client.patch("v1", "Node", node["metadata"]["name"], {"spec": {"taints": taints}})
+
+
 def _cells(ns: str, nodes: Mapping[str, str]) -> list[Json]:
     """Return a JobSet of two Jobs of 6 CPU that restarts."""
     cells = {"replicas": 2, "cpu": "6", "grace": 1, "node_selector": nodes}
@@ -86,7 +96,8 @@ JOBS = (
         gang(3, cpu="6", job_spec=_WAITS), nodes=4, act=_lose_one,
         says=("2 of 3", "Job run waits for pod run-", "kept-by-silence-"),
         advises=("out-of-service", "kept-by-silence-"), members={"desired": 3, "ready": 2},
-        steps=(Step(_force, "running", "running", (), {"ready": 3}),), twin="replaced-elsewhere",
+        steps=(Step(_declare_off, "running", "running", (), {"ready": 3}),),
+        twin="replaced-elsewhere",
     ),
     # The same with the default policy: the successor runs on the spare node, beside the old pod.
     Scenario(

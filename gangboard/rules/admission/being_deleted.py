@@ -99,7 +99,7 @@ def _advice(
 ) -> tuple[AdvisedStep | str, ...]:
     """Return the steps that let the deletion finish."""
     if not_ready:
-        return silent_node_steps(not_ready, silent_pods(gang, terminating))
+        return silent_node_steps(gang, silent_pods(gang, terminating))
     if terminating:
         return (kept_pods_step(terminating),)
     return (

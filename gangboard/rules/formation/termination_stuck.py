@@ -42,7 +42,7 @@ def find(unit: Unit) -> Finding | None:
         RULE,
         unit,
         f"{counts}{_wait_text(unit, stuck)}. {silence_text(unit.gang, stuck)}",
-        advice=silent_node_steps(nodes, stuck),
+        advice=silent_node_steps(unit.gang, stuck),
         evidence=(
             *readiness_evidence(nodes),
             *deletion_evidence(stuck[:MOST_NAMED]),
