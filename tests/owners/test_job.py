@@ -252,7 +252,7 @@ def test_a_success_policy_lets_a_job_succeed_without_some_indexes() -> None:
         ({"podReplacementPolicy": "Failed"}, True),
     ],
 )
-def test_a_job_that_waits_for_its_terminating_pods(spec: dict[str, str], waits: bool) -> None:
+def test_a_job_that_waits_for_its_terminating_pods(spec: dict[str, Any], waits: bool) -> None:
     assert job(**spec).waits_for_terminating is waits
 
 

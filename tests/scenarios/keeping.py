@@ -8,7 +8,7 @@ from gangboard.domain.pod_constraints import OUT_OF_SERVICE
 from tests.controlplane.client import Json
 from tests.controlplane.conditions import is_true
 from tests.controlplane.nodes import silence_node
-from tests.controlplane.objects import jobset
+from tests.controlplane.objects import JobOptions, jobset
 from tests.scenarios.making import gang, one_job
 from tests.scenarios.scenario import PATIENCE, Played, Scenario, Stage, Step, is_ready, patiently
 
@@ -79,14 +79,14 @@ def _declare_off(stage: Stage) -> None:
 
 def _cells(ns: str, nodes: Mapping[str, str]) -> list[Json]:
     """Return a JobSet of two Jobs of 6 CPU that restarts."""
-    cells = {"replicas": 2, "cpu": "6", "grace": 1, "node_selector": nodes}
-    return [jobset("run", ns, jobs={"cells": cells}, max_restarts=3)]  # type: ignore[typeddict-item]
+    cells: JobOptions = {"replicas": 2, "cpu": "6", "grace": 1, "node_selector": nodes}
+    return [jobset("run", ns, jobs={"cells": cells}, max_restarts=3)]
 
 
 def _pair(ns: str, nodes: Mapping[str, str]) -> list[Json]:
     """Return a JobSet of one Job of two pods of 6 CPU that restarts."""
-    pair = {"pods": 2, "cpu": "6", "grace": 1, "node_selector": nodes}
-    return [jobset("run", ns, jobs={"pair": pair}, max_restarts=3)]  # type: ignore[typeddict-item]
+    pair: JobOptions = {"pods": 2, "cpu": "6", "grace": 1, "node_selector": nodes}
+    return [jobset("run", ns, jobs={"pair": pair}, max_restarts=3)]
 
 
 JOBS = (
