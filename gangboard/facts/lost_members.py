@@ -23,7 +23,7 @@ from gangboard.domain.text import (
 from gangboard.domain.verdict import Evidence
 from gangboard.facts.attempts import has_lost, restart_under_way, was_whole_in_attempt
 from gangboard.facts.creation_refusal import newest_creation_refusal, remedy
-from gangboard.facts.overdue_pods import stuck_pods
+from gangboard.facts.overdue_pods import kept_pods, kept_pods_step, stuck_pods
 from gangboard.facts.preemption import Preemption, preemptors_text
 from gangboard.facts.scheduler_text import (
     best_scheduler_message,
@@ -240,9 +240,12 @@ def _wait(number: int) -> str:
 
 
 def missing_advice(unit: Unit) -> tuple[str, ...]:
-    """Return the remedy for members whose creation is refused. Empty without a refusal."""
+    """Return the remedy for members whose creation is refused, or that a working node keeps. Empty for other causes."""
     refusal = newest_creation_refusal(unit) if unit.missing else None
-    return remedy(unit, refusal) if refusal is not None else ()
+    if refusal is not None:
+        return remedy(unit, refusal)
+    kept = kept_pods(unit)
+    return (kept_pods_step(kept),) if kept else ()
 
 
 def missing_evidence(unit: Unit) -> tuple[Evidence, ...]:

@@ -26,7 +26,7 @@ from gangboard.domain.verdict import Evidence
 from gangboard.facts.attempts import latest
 from gangboard.facts.creation_refusal import newest_creation_refusal
 from gangboard.facts.gang import Gang
-from gangboard.facts.grace_periods import COUNT_GRACE
+from gangboard.facts.grace_periods import COUNT_GRACE, CREATION_GRACE
 from gangboard.facts.jobs import requests_pods
 from gangboard.facts.suspensions import minute_text
 from gangboard.facts.unit import Unit, is_failure_reason
@@ -48,14 +48,15 @@ def awaited_pods(unit: Unit) -> tuple[Pod, ...]:
 def _is_awaited(gang: Gang, pod: Pod, jobs: dict[str, Owner]) -> bool:
     """Return whether its controller has not replaced the pod and waits for its end.
 
-    Controllers of other kinds than Job count if pods are missing, because a controller that does not wait replaces a
-    deleted pod at once.
+    A known controller of another kind than Job counts, because one that does not wait replaces a deleted pod at once.
+    An unknown controller may never replace it.
     """
-    if pod.meta.controller is None:
+    maker = pod.meta.controller
+    if maker is None:
         return False
-    job = jobs.get(pod.meta.controller.uid)
+    job = jobs.get(maker.uid)
     if job is None:
-        return True
+        return (maker.group, maker.kind) in gang.kinds
     if job.finish is not None or not requests_pods(job):
         return False
     if is_failure_reason(job.ending) or job.meta.deleting_since is not None:
@@ -111,15 +112,35 @@ def stuck_pods(unit: Unit) -> tuple[Pod, ...]:
     return overdue_pods(unit.gang, awaited_pods(unit))
 
 
+def kept_pods(unit: Unit) -> tuple[Pod, ...]:
+    """Return the awaited pods that nodes should have ended two minutes ago and that no silent node keeps."""
+    if not unit.gang.cluster.nodes_known:
+        return ()
+    awaited = awaited_pods(unit)
+    silent = silent_pods(unit.gang, awaited)
+    return tuple(
+        pod
+        for pod in awaited
+        if pod not in silent and _end_of_grace(pod) + CREATION_GRACE <= unit.now
+    )
+
+
 def stuck_due(unit: Unit) -> datetime | None:
-    """Return when the next awaited pod becomes overdue, or None."""
-    return overdue_at(unit.gang, awaited_pods(unit))
+    """Return when the next awaited pod is late on its node, whether that is silent or not. None without such a pod."""
+    awaited = awaited_pods(unit)
+    times = [_end_of_grace(pod) + CREATION_GRACE for pod in awaited]
+    later = [time for time in (*times, overdue_at(unit.gang, awaited)) if time and time > unit.now]
+    return min(later, default=None)
 
 
 def _due(pod: Pod) -> datetime:
+    return _end_of_grace(pod) + COUNT_GRACE
+
+
+def _end_of_grace(pod: Pod) -> datetime:
     # `deletionTimestamp` is the end of the grace period.
     assert pod.meta.deleting_since is not None  # noqa: S101 - callers select terminating pods
-    return pod.meta.deleting_since + COUNT_GRACE
+    return pod.meta.deleting_since
 
 
 # Controllers

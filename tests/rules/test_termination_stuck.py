@@ -348,3 +348,38 @@ def test_a_held_job_whose_pods_a_node_keeps() -> None:
     assert (finding.code, finding.health) == ("job-suspended", Health.SUSPENDED)
     assert "Node n1 has not reported" in finding.message
     assert [text for text in finding.advice_texts if "force-delete pod run-w-0-0" in text]
+
+
+# Nodes that work
+
+
+def test_a_lost_member_that_a_finalizer_keeps() -> None:
+    job = waiting_job()
+    unit = three_and(kept("train-3", job, index=3, past=121), a_node("n1"), job=job)
+    finding = require_finding("lost-members", unit)
+    assert finding.advice_texts == (
+        "Find what keeps pod train-3: its kubelet, or a finalizer (metadata.finalizers).",
+    )
+    early = three_and(kept("train-3", job, index=3, past=119), a_node("n1"), job=job)
+    assert require_finding("lost-members", early).advice == ()
+
+
+def test_a_gang_whose_old_pods_count_for_its_quorum_does_not_start() -> None:
+    """The scheduler counts terminating pods. The Job creates the new ones only when these are gone."""
+    job = waiting_job(pods=2, group_name="ring")
+    group = a_group("ring", quorum=2)
+    pods = [kept(f"train-{n}", job, index=n, group=group, past=121) for n in range(2)]
+    finding = judged(job, group, *pods, a_node("n1")).finding
+    assert (finding.code, finding.health) == ("pods-not-created", Health.BLOCKED)
+    assert finding.advice_texts[0].startswith("Find what keeps pods train-0 and train-1")
+    pods = [kept(f"train-{n}", job, index=n, group=group, past=0) for n in range(2)]
+    verdict = judged(job, group, *pods, a_node("n1"))
+    assert (verdict.finding.health, verdict.recheck_at) == (Health.STARTING, ago(-120))
+
+
+def test_an_unknown_controller_may_never_replace_its_pods() -> None:
+    group = a_group("ring", quorum=2)
+    maker = Controller("workflows.example", "Workflow", "steps", "uid-steps")
+    pods = (a_pod("a", group=group, on="n0", of=maker), kept("b", maker, group=group))
+    unit = unit_of(waiting_job(pods=2), group, *pods, SILENT, a_node("n0"), jobs=())
+    assert evaluate("termination-stuck", unit) is None

@@ -51,7 +51,9 @@ def find(unit: Unit) -> Finding | None:
         return None
     is_group = is_bare_group(unit) or is_empty_plan(unit)
     is_empty_group = is_group and not unit.pods and not unit.foreign_pods
-    if not is_empty_group and (is_formed(unit) or unit.missing <= held_back_pods(unit)):
+    # The scheduler counts terminating pods, but they are no members of the next attempt.
+    is_there = is_formed(unit) and unit.current
+    if not is_empty_group and (is_there or unit.missing <= held_back_pods(unit)):
         return None
     if unit.quorum is not None and unit.current:
         return None
