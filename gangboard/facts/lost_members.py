@@ -23,7 +23,7 @@ from gangboard.domain.text import (
 from gangboard.domain.verdict import Evidence
 from gangboard.facts.attempts import has_lost, restart_under_way, was_whole_in_attempt
 from gangboard.facts.creation_refusal import newest_creation_refusal, remedy
-from gangboard.facts.overdue_pods import kept_pods, kept_pods_step, stuck_pods
+from gangboard.facts.overdue_pods import kept_pods, stuck_pods
 from gangboard.facts.preemption import Preemption, preemptors_text
 from gangboard.facts.scheduler_text import (
     best_scheduler_message,
@@ -31,6 +31,7 @@ from gangboard.facts.scheduler_text import (
     scheduler_errors,
     scheduler_messages,
 )
+from gangboard.facts.silent_nodes import kept_pods_step
 from gangboard.facts.unit import Unit, pods_on_unready_nodes, ready_count
 
 NODE_REASONS = frozenset({"DeletionByTaintManager", "DeletionByPodGC"})

@@ -10,7 +10,7 @@ from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
 from gangboard.domain.text import count, label, names, plural
 from gangboard.facts.gang import Gang
-from gangboard.facts.overdue_pods import node_removal
+from gangboard.facts.silent_nodes import node_removal
 from gangboard.facts.surroundings import Surroundings
 from gangboard.plugins import registry
 from gangboard.plugins.lever import Lever

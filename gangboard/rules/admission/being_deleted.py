@@ -20,12 +20,12 @@ from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.attempts import latest
 from gangboard.facts.findings import gang_finding
 from gangboard.facts.gang import Gang
-from gangboard.facts.overdue_pods import (
+from gangboard.facts.overdue_pods import silent_pods
+from gangboard.facts.silent_nodes import (
     kept_pods_step,
     nodes_of,
     readiness_evidence,
     silent_node_steps,
-    silent_pods,
 )
 from gangboard.plugins.rule import GangRule
 

@@ -26,8 +26,8 @@ from gangboard.facts.job_holds import (
     recreated_under_hold_text,
     resume_advice,
 )
-from gangboard.facts.overdue_pods import report_overdue
 from gangboard.facts.queue_sentences import jobs_suspended_by_queue
+from gangboard.facts.silent_nodes import report_overdue
 from gangboard.facts.suspensions import suspend_evidence
 from gangboard.facts.unit import Unit
 from gangboard.plugins.rule import UnitRule

@@ -29,8 +29,8 @@ from gangboard.facts.copied_commands import resume_command
 from gangboard.facts.findings import gang_finding
 from gangboard.facts.gang import Gang
 from gangboard.facts.job_holds import hold_evidence, jobs_with_holders_text, resume_advice
-from gangboard.facts.overdue_pods import report_overdue
 from gangboard.facts.queue_sentences import jobs_suspended_by_queue
+from gangboard.facts.silent_nodes import report_overdue
 from gangboard.facts.suspensions import (
     suspend_evidence,
     suspension_of,

@@ -22,13 +22,14 @@ from gangboard.facts.creation_refusal import newest_creation_refusal, waits_for_
 from gangboard.facts.dependencies import held_back_pods, unexplained_jobs
 from gangboard.facts.findings import unit_finding
 from gangboard.facts.grace_periods import CREATION_GRACE, creation_due
-from gangboard.facts.overdue_pods import awaited_pods, kept_pods_step
+from gangboard.facts.overdue_pods import awaited_pods
 from gangboard.facts.preemption import (
     has_lost_all_pods,
     last_preemption,
     preemptors_evidence,
     preemptors_text,
 )
+from gangboard.facts.silent_nodes import kept_pods_step
 from gangboard.facts.state_since import creation_overdue_since
 from gangboard.facts.unit import (
     Unit,

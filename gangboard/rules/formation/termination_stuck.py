@@ -17,14 +17,13 @@ from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.attempts import latest
 from gangboard.facts.findings import unit_finding
 from gangboard.facts.lost_members import running_members_text
-from gangboard.facts.overdue_pods import (
+from gangboard.facts.overdue_pods import stuck_pods, waiting_object
+from gangboard.facts.silent_nodes import (
     deletion_evidence,
     nodes_of,
     readiness_evidence,
     silence_text,
     silent_node_steps,
-    stuck_pods,
-    waiting_object,
 )
 from gangboard.facts.suspensions import minute_text
 from gangboard.facts.unit import Unit, has_ready_quorum, is_failure_reason, ready_count

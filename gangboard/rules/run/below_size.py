@@ -21,7 +21,8 @@ from gangboard.facts.lost_members import (
     missing_reason,
     running_members_text,
 )
-from gangboard.facts.overdue_pods import awaited_pods, report_overdue
+from gangboard.facts.overdue_pods import awaited_pods
+from gangboard.facts.silent_nodes import report_overdue
 from gangboard.facts.state_since import quorum_since
 from gangboard.facts.unit import Unit, has_ready_quorum, ready_count
 from gangboard.placement.sentences.finding import advice_of, reason_of

@@ -20,7 +20,7 @@ from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.containers import ContainerExit, common_exit
 from gangboard.facts.findings import gang_finding
 from gangboard.facts.gang import Gang
-from gangboard.facts.overdue_pods import report_overdue
+from gangboard.facts.silent_nodes import report_overdue
 from gangboard.facts.state_since import ending_announced_since
 from gangboard.facts.unit import is_failure_reason
 from gangboard.plugins.rule import GangRule

@@ -20,7 +20,7 @@ from gangboard.facts.lost_members import (
     recover_nodes_advice,
     running_members_text,
 )
-from gangboard.facts.overdue_pods import readiness_evidence
+from gangboard.facts.silent_nodes import readiness_evidence
 from gangboard.facts.state_since import below_quorum_since
 from gangboard.facts.unit import Unit, unready_nodes
 from gangboard.placement.sentences.finding import advice_of, reason_of
