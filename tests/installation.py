@@ -102,11 +102,29 @@ class Installation:
             actor = self._actors.get(name)
             extra = ("--actor-kubeconfig", str(actor)) if actor is not None else ()
             self.manage("add_cluster", name, "--kubeconfig", str(kubeconfig), *extra)
+        self._up()
+        self.manage("create_user", "robot", "--role", "admin")
+        self.token = self.manage("create_token", "robot", "--act").splitlines()[-1]
+
+    def _up(self) -> None:
         up = [sys.executable, "manage.py", "up", "--port", str(self.port), *self._arguments]
         self._process = self.start("gangboard", up, self.log, out=self._output)
         self._wait_answering()
-        self.manage("create_user", "robot", "--role", "admin")
-        self.token = self.manage("create_token", "robot", "--act").splitlines()[-1]
+
+    def restart(self) -> None:
+        """End `manage.py up` and its processes with SIGKILL, as a crash would, and start it again."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGKILL)
+        self._process.wait(STOP_SECONDS)
+        for words in ("celery", "granian"):
+            self.kill(words)
+        self._up()
+
+    def kill(self, words: str) -> None:
+        """End our processes whose command line contains the words with SIGKILL. `up` starts them again."""
+        for pid in self.children(words):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
 
     def start(
         self, name: str, argv: Sequence[str], log: Path, *, out: Path | None = None

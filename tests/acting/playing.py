@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from tests.acting import (
     commanded,
     consequences,
+    interleaved,
     lasting,
     launched,
     levers,
@@ -76,6 +77,7 @@ ACTS: dict[str, tuple[Act, ...]] = {
             holds=True,
         ),
         Act((relocating.moved_under_kills,), holds=True),
+        Act((interleaved.random_relocations,), holds=True),
     ),
     "k136": (
         Act((levers.without_policy_on_136, levers.groups_stay)),
@@ -91,6 +93,7 @@ ACTS: dict[str, tuple[Act, ...]] = {
             holds=True,
         ),
         Act((relocating.moved_under_kills,), holds=True),
+        Act((interleaved.random_relocations,), holds=True),
     ),
     "kueue": (
         Act(

@@ -22,7 +22,7 @@ from tests.installation import Installation
 from tests.scenarios.scenario import POOL, is_ready
 
 Json = dict[str, Any]
-_AWAY = (ApiError, OSError, urllib3.exceptions.HTTPError)
+AWAY = (ApiError, OSError, urllib3.exceptions.HTTPError)
 """Errors that a client meets while an API server restarts."""
 
 _EVERY = 0.4
@@ -237,7 +237,7 @@ class Witness:
         """Check once. A restarting API server, and a Job being recreated, give no result."""
         try:
             found = self.client.find("batch/v1", "Job", self.job, self.namespace)
-        except _AWAY:
+        except AWAY:
             return
         if found is None:
             return
@@ -269,6 +269,6 @@ def until(seconds: float, do: Callable[[], object], every: float = 1.0) -> None:
     """Do something again and again for that long; an API server that restarts is no reason to stop."""
     ends_at = time.monotonic() + seconds
     while time.monotonic() < ends_at:
-        with suppress(*_AWAY, WaitError):
+        with suppress(*AWAY, WaitError):
             do()
         time.sleep(every)

@@ -10,7 +10,7 @@ import json
 import ssl
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -107,6 +107,34 @@ class Client:
                 answer.status, str(result.get("reason", "")), message, f"{method} {path}"
             )
         return result
+
+    def watch(self, path: str, version: str, *, seconds: int) -> Iterator[Json]:
+        """Yield the events of a collection after a resourceVersion, for at most so long.
+
+        Raises `ApiError` if the server refuses, and `urllib3.exceptions.HTTPError` if the connection breaks.
+        """
+        query = {
+            "watch": "1",
+            "resourceVersion": version,
+            "timeoutSeconds": seconds,
+            "allowWatchBookmarks": "true",
+        }
+        answer = self._pool.request(
+            "GET",
+            f"{self.url}{path}?{urlencode(query)}",
+            timeout=urllib3.Timeout(connect=30, read=seconds + 30),
+            retries=False,
+            preload_content=False,
+        )
+        try:
+            if answer.status >= 400:
+                raise ApiError(answer.status, "", answer.data.decode(), f"GET {path}")
+            rest = b""
+            for chunk in answer.stream(None):
+                *lines, rest = (rest + chunk).split(b"\n")
+                yield from map(json.loads, lines)
+        finally:
+            answer.close()
 
     # Addresses
 

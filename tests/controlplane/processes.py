@@ -8,6 +8,7 @@ import socket
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 
+from gangboard.kube.service_accounts import ACTOR, user_name
 from tests.controlplane.build import binary
 from tests.controlplane.certificates import Certificates, KueueCertificates
 from tests.controlplane.client import Json
@@ -18,6 +19,8 @@ KUBELETS = Path(__file__).with_name("kwok.yaml")
 # KWOK leaves nodes with this label alone, as if their kubelet had died.
 SILENT_LABEL = "test.gangboard.dev/silent"
 KUEUE_NAMESPACE = "kueue-system"
+AUDIT_LOG = "audit.log"
+"""Name in the folder of a control plane whose profile is `audited`."""
 
 # The stock limits (20 and 50 requests a second) are for clusters that share one API server; here they
 # would let a hundred small scenarios of one cluster wait for each other.
@@ -154,7 +157,25 @@ def _apiserver(layout: Layout) -> Process:
     ]
     if layout.profile.runtime_config:
         argv.append(f"--runtime-config={','.join(layout.profile.runtime_config)}")
+    if layout.profile.audited:
+        argv += _audit(layout)
     return Process("kube-apiserver", argv, f"{layout.url}/readyz")
+
+
+def _audit(layout: Layout) -> list[str]:
+    rules = [
+        {"level": "Request", "users": [user_name(ACTOR)], "verbs": ["create", "patch", "delete"]},
+        {"level": "None"},
+    ]
+    policy = {
+        "apiVersion": "audit.k8s.io/v1",
+        "kind": "Policy",
+        "omitStages": ["RequestReceived"],
+        "rules": rules,
+    }
+    file = layout.folder / "audit.json"
+    file.write_text(json.dumps(policy))
+    return [f"--audit-policy-file={file}", f"--audit-log-path={layout.folder / AUDIT_LOG}"]
 
 
 def _controller_manager(layout: Layout) -> Process:

@@ -52,6 +52,8 @@ class Profile:
     """With the training operator and the MPI operator, Trainer's predecessors."""
     kuberay: bool = False
     """With KubeRay."""
+    audited: bool = False
+    """The API server records the writes of gangboard's actor in `processes.AUDIT_LOG`."""
 
     @property
     def minor(self) -> int:
