@@ -12,11 +12,13 @@ from tests.controlplane.processes import AUDIT_LOG
 from tests.realplay.play import JOB, Record
 
 _AGENT = " action/"
+_FORBIDDEN = 403
+"""An API server that has just started refuses writes for some seconds. They are sent again."""
 
 
 @dataclass(frozen=True)
 class Sent:
-    """A write that is no dry run."""
+    """A write that is no dry run, and that no policy has refused."""
 
     action: str
     method: str
@@ -38,7 +40,8 @@ def requests(plane: ControlPlane) -> list[Sent] | None:
         except ValueError:
             continue  # the server was killed while it wrote
         _, is_action, action = event.get("userAgent", "").partition(_AGENT)
-        if is_action and "dryRun=" not in event["requestURI"]:
+        is_refused = event.get("responseStatus", {}).get("code") == _FORBIDDEN
+        if is_action and "dryRun=" not in event["requestURI"] and not is_refused:
             body = json.dumps(event.get("requestObject"), sort_keys=True)
             path = event["requestURI"].partition("?")[0]
             result.append(Sent(action, event["verb"], path, body))

@@ -158,7 +158,7 @@ def test_a_broken_invariant_is_found(invariant: str, record: Record) -> None:
     ("deed", "changes"),
     [
         (DeedKind.PAUSE_JOBSET, (*MOVE, (16.0, "s0"))),
-        (DeedKind.DELETE_HOLD, (*MOVE, (15.6, POD))),
+        (DeedKind.DELETE_HOLD, (*MOVE, (15.6, POD), (17.0, "p0"))),
     ],
 )
 def test_what_people_did_is_no_fault_of_gangboard(
