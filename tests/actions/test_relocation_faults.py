@@ -13,6 +13,8 @@ from gangboard.store.models import Action, Cluster, Grant, LeverRecord
 from tests.actions.site import JOBSET, JOBSETS, NAMESPACE, POLICY_NOT_READY, WORKER, Site, played
 from tests.actions.test_relocation import nodes_of, terms, wait_running
 
+_LATER = "2100-01-01T00:00:00Z"
+
 
 def play(site: Site, when: str, do: Callable[[], object], **options: object) -> Action:
     options = {"verb": "relocate", "avoid": Avoid(tuple(nodes_of(site))), **options}
@@ -183,6 +185,23 @@ def test_a_pod_that_finds_no_place_is_quoted(site: Site) -> None:
     assert "nodes are available" in action.message
     assert "remove the exclusion" in action.message
     assert site.holds() == []
+
+
+def test_a_pod_that_ends_is_not_where_it_runs(site: Site) -> None:
+    """A new pod was evicted, and its replacement runs elsewhere."""
+
+    def evict_one() -> None:
+        wait_running(site)
+        pod = site.pods()[0]
+        pod["metadata"] |= {"name": "evicted", "uid": "evicted", "deletionTimestamp": _LATER}
+        pod["spec"]["nodeName"] = "another"
+        site.simulator.objects.put({"apiVersion": "v1", "kind": "Pod", **pod})
+
+    action = play(site, "applied:written", evict_one)
+    assert action.state == "verified", action.message
+    assert "another" in nodes_of(site)
+    assert "another" not in action.message
+    assert "another" not in action.after["nodes"]
 
 
 def test_nothing_is_sent_if_the_place_holds_no_pod(site: Site) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -216,7 +216,12 @@ def _read_jobset(raw: Json) -> JobSet:
     )
 
 
-_READERS = {"Pod": _read_pod, "Job": _read_job, "Hold": _read_hold, "JobSet": _read_jobset}
+_READERS: dict[str, Callable[[Json], Seen]] = {
+    "Pod": _read_pod,
+    "Job": _read_job,
+    "Hold": _read_hold,
+    "JobSet": _read_jobset,
+}
 
 
 def _has(status: Json, kind: str) -> bool:

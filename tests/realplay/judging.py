@@ -10,8 +10,13 @@ from tests.realplay.cases import RESTARTS, STOPS, DeedKind
 from tests.realplay.history import Job, Moment, with_requirement
 from tests.realplay.play import JOB, Played, Record, is_left_suspended, is_outdated
 
-_BEFORE, _AFTER = 6.0, 1.0
-"""Seconds around the time of a final state within which a worker has read what it says."""
+_BEFORE, _AFTER = 6.0, 5.0
+"""Seconds around the time of a final state within which the witness sees what the worker has read.
+
+If the API server is killed right then, the witness lists a few seconds later.
+"""
+_GONE = 20.0
+"""Seconds after the end within which it has seen that a Hold is gone."""
 
 Invariant = Callable[[Record], Iterator[str]]
 
@@ -208,8 +213,13 @@ def _agrees(record: Record, action: Played, moment: Moment) -> bool:
         return False
     if action.requirement is None:
         return job.terms == record.own_terms
-    is_away = not any(pod.node in action.left for pod in moment.pods_of(job))
-    return is_away and job.terms == _with_exclusion(record, action.requirement)
+    nodes = {pod.node for pod in moment.pods_of(job)}
+    is_named = action.row["after"]["nodes"].split(", ") == sorted(nodes)
+    return (
+        is_named
+        and not nodes & action.left
+        and job.terms == _with_exclusion(record, action.requirement)
+    )
 
 
 def _with_exclusion(record: Record, requirement: dict[str, object]) -> tuple[str, ...]:
@@ -243,12 +253,14 @@ def _false_words(record: Record, action: Played) -> Iterator[str]:
     moments = list(record.history.moments(action.requested_at, ended_at(action) + _AFTER))
     last = moments[-1]
     job = last.job(JOB)
+    later = record.history.at(ended_at(action) + _GONE)
+    is_held = any(hold.action == identity for hold in later.holds)
     if any(word in message for word in _NOTHING) or action.state == "refused":
         if any(job.action == identity for moment in moments for job in moment.jobs):
             yield f"it changed the Job, and {_end_of(action)}"
-        if any(hold.action == identity for hold in last.holds):
+        if is_held:
             yield f"its Hold exists, and {_end_of(action)}"
-    if "removed again" in message and any(hold.action == identity for hold in last.holds):
+    if "removed again" in message and is_held:
         yield f"its Hold exists, and {_end_of(action)}"
     uids = {job.uid for moment in moments for job in moment.jobs if job.name == JOB}
     if "created again" in message and len(uids) == 1:

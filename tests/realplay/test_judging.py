@@ -79,7 +79,13 @@ def _record(*changes: tuple[float, Seen | str], **options: Any) -> Record:
 def _played(state: str = "verified", message: str = "", **options: Any) -> Played:
     message = message or f"Job {JOB} was on n0, runs on n2 now; siblings untouched."
     finished_at = datetime.fromtimestamp(ENDED, UTC).isoformat()
-    row = {"id": "a1", "state": state, "message": message, "finished_at": finished_at}
+    row = {
+        "id": "a1",
+        "state": state,
+        "message": message,
+        "finished_at": finished_at,
+        "after": {"nodes": "n2"},
+    }
     return Played("relocate", row, ASKED, frozenset({"n0"}), NOT_N0, **options)
 
 
@@ -109,6 +115,7 @@ def test_an_undisturbed_relocation_breaks_nothing() -> None:
         ("verified_is_true", _record(*MOVE[:-1], (15.5, replace(NEW_POD, node="n0")))),
         ("verified_is_true", _record(*MOVE[:-1], (15.5, replace(NEW_POD, is_ready=False)))),
         ("verified_is_true", _record(*MOVE[:-2], (15.0, OWN), (15.5, NEW_POD))),
+        ("verified_is_true", _record(*MOVE[:-1], (15.5, replace(NEW_POD, node="n1")))),
         (
             "a_failure_tells_what_is_true",
             _with(_record(*MOVE), _played("refused", "It cannot be. Nothing was sent.")),

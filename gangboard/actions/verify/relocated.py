@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -41,7 +42,7 @@ def watch(execution: ActionExecution) -> float:
     pods = tuple(pod for pod in every if pod.is_live)
     watched = (execution.now - _applied_at(execution)).total_seconds()
     wanted = _wanted_pods(raw)
-    ready = [pod for pod in pods if pod.is_ready and pod.node]
+    ready = [pod for pod in pods if pod.is_ready and pod.node and not pod.is_terminating]
     left = set(execution.context["left"])
     returned = sorted({pod.node for pod in new if pod.node in left})
     if returned:
@@ -50,7 +51,8 @@ def watch(execution: ActionExecution) -> float:
         return _end(execution, ActionExit(ActionState.FAILED, sentence))
     is_new = not any(pod.meta.ref.uid in old for pod in pods)
     if len(ready) >= wanted and is_new and watched >= execution.context["watch"]:
-        return _end_verified(execution, new)
+        lasting = [pod for pod in new if pod.phase != "Failed" and not pod.is_terminating]
+        return _end_verified(execution, lasting)
     if _has_failed(raw):
         sentence = f"{execution.object_name} was restarted elsewhere and has failed since."
         return _end(execution, ActionExit(ActionState.FAILED, sentence))
@@ -146,7 +148,7 @@ def _end(execution: ActionExecution, exit_: ActionExit) -> float:
     return 0.0
 
 
-def _end_verified(execution: ActionExecution, pods: tuple[Pod, ...]) -> float:
+def _end_verified(execution: ActionExecution, pods: Sequence[Pod]) -> float:
     notes = sibling_changes(execution)
     before = names(execution.context["nodes"]) or "no node"
     nodes = sorted({pod.node for pod in pods if pod.node})
