@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 
-from tests.acting.scene import Scene
+from tests.acting.scene import AWAY, Scene
 from tests.controlplane.cluster import ControlPlane
 from tests.installation import Installation
 from tests.realplay import audit_log
@@ -78,9 +78,9 @@ def play(
         with witness.watching(), ThreadPoolExecutor(len(plays) + 1) as pool:
             _all(pool.submit(one.set_up) for one in plays)
             killing = pool.submit(_kill_all, installation, plane, batch.kills)
-            acting = [pool.submit(one.act) for one in plays]
+            acting = [pool.submit(_noting, one, one.act) for one in plays]
             _all([killing, *acting])
-            _all(pool.submit(_calm, one) for one in plays)
+            _all(pool.submit(_noting, one, one.calm) for one in plays)
     finally:
         with ThreadPoolExecutor(len(plays)) as pool:
             _all(pool.submit(scene.clear) for scene in scenes)
@@ -91,10 +91,12 @@ def play(
     ]
 
 
-def _calm(one: Play) -> None:
-    """Wait until the JobSet runs again, and play the second action."""
-    if one.rest():
-        one.follow_up()
+def _noting(one: Play, do: Callable[[], None]) -> None:
+    """Do a part of a case. A wait that is not over in time, or an unexpected answer, is a fault of the case."""
+    try:
+        do()
+    except (AssertionError, *AWAY) as error:
+        one.record.problems.append(f"{type(error).__name__}: {error}")
 
 
 def _kill_all(installation: Installation, plane: ControlPlane, kills: Iterable[Kill]) -> None:

@@ -72,7 +72,7 @@ def _spans(record: Record) -> Iterator[tuple[float, float, frozenset[DeedKind]]]
 
     Each has the kinds of the deeds that may have their effect in it.
     """
-    since, kinds = record.actions[0].requested_at, frozenset[DeedKind]()
+    since, kinds = record.began_at, frozenset[DeedKind]()
     for deed in record.deeds:
         if deed.at > since:
             yield since, deed.at, kinds
@@ -176,7 +176,8 @@ INVARIANTS: tuple[Invariant, ...] = (
 
 def broken(record: Record) -> dict[str, list[str]]:
     """Return name → violations, for each broken invariant."""
-    violations = {invariant.__name__: list(invariant(record)) for invariant in INVARIANTS}
+    known = INVARIANTS if record.actions else (the_jobset_comes_to_rest,)
+    violations = {invariant.__name__: list(invariant(record)) for invariant in known}
     return {name: wrong for name, wrong in violations.items() if wrong}
 
 
@@ -190,7 +191,7 @@ def _end_of(action: Played) -> str:
 
 
 def _after(record: Record, moment: Moment) -> str:
-    return f"{moment.at - record.actions[0].requested_at:.2f} s after the request"
+    return f"{moment.at - record.began_at:.2f} s after the request"
 
 
 def _last_actions(record: Record) -> list[Played]:

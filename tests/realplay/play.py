@@ -68,6 +68,8 @@ class Record:
     case: Case
     namespace: str
     history: History
+    began_at: float = 0.0
+    """When its relocation was requested, in seconds since the epoch."""
     actions: list[Played] = field(default_factory=list)
     deeds: list[Done] = field(default_factory=list)
     rested_at: list[float] = field(default_factory=list)
@@ -201,6 +203,7 @@ class Play:
         """Request the relocation while people meddle, and follow it to its end."""
         assert self._planned is not None
         time.sleep(self._case.request_after)
+        self.record.began_at = time.time()
         self._meddler.left = sorted(self._planned.left)
         thread = self._meddler.start(self._case.deeds)
         try:
@@ -288,8 +291,12 @@ class Play:
             return all(map(moment.is_whole, others))
         return self._is_whole() and not moment.holds
 
-    def follow_up(self) -> None:
-        """Request the second action, which no one disturbs."""
+    def calm(self) -> None:
+        """Wait until the JobSet runs again, and request the second action, which no one disturbs."""
+        if self.record.actions and self.rest():
+            self._follow_up()
+
+    def _follow_up(self) -> None:
         job = self._history.now().job(JOB)
         kind = self._case.follow_up
         if job is None or kind is FollowUp.NONE:

@@ -73,7 +73,8 @@ def _record(*changes: tuple[float, Seen | str], **options: Any) -> Record:
             for at, state in entries
         ]
     )
-    return Record(CASE, "ns", history, actions=[_played()], rested_at=[RESTED], **options)
+    actions = [_played()]
+    return Record(CASE, "ns", history, ASKED, actions=actions, rested_at=[RESTED], **options)
 
 
 def _played(state: str = "verified", message: str = "", **options: Any) -> Played:
@@ -174,6 +175,11 @@ def test_what_people_did_is_no_fault_of_gangboard(
     names = {"siblings_are_untouched", "no_index_runs_twice"}
     assert names & broken(_record(*changes)).keys()
     assert not names & broken(_record(*changes, deeds=[Done(deed, 11.0)])).keys()
+
+
+def test_a_case_without_an_action_has_its_cause() -> None:
+    record = _with(_record(problems=["ApiError: 503"]))
+    assert broken(record) == {"the_jobset_comes_to_rest": ["ApiError: 503"]}
 
 
 def test_a_restarted_jobset_may_replace_pods() -> None:
