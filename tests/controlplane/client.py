@@ -69,7 +69,7 @@ class Client:
         if token is not None:
             headers["Authorization"] = f"Bearer {token}"
         self.url = url
-        self._pool = urllib3.PoolManager(ssl_context=context, headers=headers, maxsize=8)
+        self._pool = urllib3.PoolManager(ssl_context=context, headers=headers, maxsize=16)
         self._resources: dict[tuple[str, str], tuple[str, bool]] = {}
         self._lock = threading.Lock()
 

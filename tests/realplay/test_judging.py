@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime
+from pkgutil import resolve_name
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from tests.realplay.cases import Case, DeedKind, FollowUp, make_batches, make_ca
 from tests.realplay.deeds import Done
 from tests.realplay.history import Change, History, Hold, Job, JobSet, Pod, Seen, with_requirement
 from tests.realplay.judging import broken
+from tests.realplay.planted.bugs import BUGS
 from tests.realplay.play import JOB, Played, Record
 
 CASE = Case(
@@ -212,3 +214,10 @@ def test_the_cases_of_a_hundred_seeds_differ() -> None:
     assert {case.follow_up for case in cases} == set(FollowUp)
     assert {deed.kind for case in cases for deed in case.deeds} == set(DeedKind)
     assert {case.leaves_rack for case in cases} == {True, False}
+
+
+@pytest.mark.parametrize("bug", BUGS)
+def test_a_planted_bug_replaces_a_function_of_gangboard(bug: str) -> None:
+    name, replacement = BUGS[bug]
+    assert callable(resolve_name(f"gangboard.{name}"))
+    assert resolve_name(f"gangboard.{name}") is not replacement
