@@ -38,7 +38,6 @@ class Witness:
         self._over = threading.Event()
         self._histories: dict[str, History] = defaultdict(History)
         self._lock = threading.Lock()
-        self.relists = 0
 
     def history(self, namespace: str) -> History:
         """Return what was seen of a namespace. It grows while the witness watches."""
@@ -78,7 +77,6 @@ class Witness:
 
     def _list(self, kind: str, known: dict[str, tuple[str, Seen]]) -> str:
         """Record the differences from the known objects. Return the resourceVersion of the list."""
-        self.relists += 1
         answer = self._client.request("GET", self._client.path(_VERSIONS[kind], kind))
         now = time.time()
         current = {raw["metadata"]["uid"]: raw for raw in answer["items"]}
