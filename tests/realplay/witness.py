@@ -38,6 +38,8 @@ class Witness:
         self._over = threading.Event()
         self._histories: dict[str, History] = defaultdict(History)
         self._lock = threading.Lock()
+        self._versions: dict[str, str] = {}
+        """Kind → the last resourceVersion, after which to go on."""
 
     def history(self, namespace: str) -> History:
         """Return what was seen of a namespace. It grows while the witness watches."""
@@ -62,21 +64,20 @@ class Witness:
 
     def _run(self, kind: str) -> None:
         known: dict[str, tuple[str, Seen]] = {}
-        version = ""
         while not self._over.is_set():
             try:
-                if not version:
-                    version = self._list(kind, known)
-                version = self._watch(kind, known, version)
+                if kind not in self._versions:
+                    self._list(kind, known)
+                self._watch(kind, known)
             except ApiError as error:
                 if error.status == _EXPIRED:
-                    version = ""
+                    self._versions.pop(kind, None)
                 self._over.wait(_PAUSE)
             except (OSError, urllib3.exceptions.HTTPError, ValueError):
                 self._over.wait(_PAUSE)
 
-    def _list(self, kind: str, known: dict[str, tuple[str, Seen]]) -> str:
-        """Record the differences from the known objects. Return the resourceVersion of the list."""
+    def _list(self, kind: str, known: dict[str, tuple[str, Seen]]) -> None:
+        """Record the differences from the known objects."""
         answer = self._client.request("GET", self._client.path(_VERSIONS[kind], kind))
         now = time.time()
         current = {raw["metadata"]["uid"]: raw for raw in answer["items"]}
@@ -84,23 +85,24 @@ class Witness:
             self._record(known, uid, known[uid][0], None, now)
         for uid, raw in current.items():
             self._record(known, uid, raw["metadata"]["namespace"], read(kind, raw), now)
-        return str(answer["metadata"]["resourceVersion"])
+        self._versions[kind] = answer["metadata"]["resourceVersion"]
 
-    def _watch(self, kind: str, known: dict[str, tuple[str, Seen]], version: str) -> str:
-        """Record changes for some seconds. Return where to go on, empty if a list is needed."""
+    def _watch(self, kind: str, known: dict[str, tuple[str, Seen]]) -> None:
+        """Record changes for some seconds, or until the server does not know the resourceVersion."""
         path = self._client.path(_VERSIONS[kind], kind)
+        version = self._versions[kind]
         for event in self._client.watch(path, version, seconds=_WINDOW_SECONDS):
             if event["type"] == "ERROR":
-                return ""
+                del self._versions[kind]
+                return
             raw: Json = event["object"]
-            version = raw["metadata"]["resourceVersion"]
             if event["type"] != "BOOKMARK":
                 state = None if event["type"] == "DELETED" else read(kind, raw)
                 uid, namespace = raw["metadata"]["uid"], raw["metadata"]["namespace"]
                 self._record(known, uid, namespace, state, time.time())
+            self._versions[kind] = raw["metadata"]["resourceVersion"]
             if self._over.is_set():
-                break
-        return version
+                return
 
     def _record(
         self,
