@@ -23,6 +23,7 @@ from gangboard.actions.finishing import (
     leave_suspended,
 )
 from gangboard.actions.live_objects import LiveReader
+from gangboard.actions.retries import are_roles_loading
 from gangboard.domain.action import ActionState, StepKind, StepState, Verb
 from gangboard.domain.pod import Pod
 from gangboard.domain.shell import command, line_in_cluster
@@ -51,7 +52,8 @@ def remove_hold(execution: ActionExecution) -> float:
     except NoActorError as error:
         return _retry_removal(execution, step, str(error), permanent=True)
     except KubeError as error:
-        return _retry_removal(execution, step, error.sentence, permanent=error.permanent)
+        permanent = error.permanent and not are_roles_loading(execution, error)
+        return _retry_removal(execution, step, error.sentence, permanent=permanent)
     if not is_removed:
         return _retry_removal(execution, step, "", permanent=False)
     rollback_sentence = _roll_back(execution)
@@ -112,7 +114,8 @@ def _roll_back(execution: ActionExecution) -> str | None:
     try:
         return rollback.roll_back(execution)
     except KubeError as error:
-        if error.permanent or _waited(execution) > PATIENCE_SECONDS:
+        is_permanent = error.permanent and not are_roles_loading(execution, error)
+        if is_permanent or _waited(execution) > PATIENCE_SECONDS:
             return f"It is unknown if {execution.object_name} is suspended: {error.sentence}"
         return None
 

@@ -50,9 +50,14 @@ def exit_for(execution: ActionExecution, step: ActionStep, error: KubeError) -> 
     )
 
 
+def lacks_right(message: str) -> bool:
+    """Return whether a 403 comes from RBAC, not from an admission policy."""
+    return " cannot " in message and " resource " in message
+
+
 def _forbidden(message: str) -> str:
     """Return the sentence for a 403, which comes from RBAC or from an admission policy."""
-    if " cannot " in message and " resource " in message:
+    if lacks_right(message):
         return (
             f"gangboard's actor may not do this, because its role lacks the right: {message.rstrip('.')}. "
             "manage.py print_rbac prints the role that it needs."

@@ -16,7 +16,7 @@ from gangboard.actions.actor_client import Json, get_object
 from gangboard.actions.execution import ActionExecution
 from gangboard.actions.finishing import BEYOND_GRACE, ActionExit, exit_early, leave_suspended
 from gangboard.actions.live_objects import LiveReader
-from gangboard.actions.retries import TRANSIENT_CODES
+from gangboard.actions.retries import TRANSIENT_CODES, are_roles_loading
 from gangboard.actions.verify.pod_checks import ending_text, live_pods
 from gangboard.domain.action import ActionState, Plan, StepKind, StepState, Verb
 from gangboard.domain.hold import EXCLUSION, EXCLUSION_LEVER
@@ -141,7 +141,8 @@ def rehearse(execution: ActionExecution, step: ActionStep) -> float:
     try:
         actor_client.send(execution.client, step, dry_run=True)
     except KubeError as error:
-        if error.code in TRANSIENT_CODES - {KubeErrorCode.SERVER_ERROR}:
+        is_transient = error.code in TRANSIENT_CODES - {KubeErrorCode.SERVER_ERROR}
+        if is_transient or are_roles_loading(execution, error):
             raise
         return refuse(execution, step, error)
     execution.context[_ACCEPTED] = True

@@ -9,6 +9,7 @@ from gangboard.actions.execution import ActionExecution
 from gangboard.actions.finishing import ActionExit, exit_early, finish
 from gangboard.actions.live_objects import UnreadableError
 from gangboard.actions.preconditions import is_expired
+from gangboard.actions.refusals import lacks_right
 from gangboard.domain.action import ActionState, StepState, Verb
 from gangboard.kube.errors import KubeError, KubeErrorCode
 
@@ -26,6 +27,8 @@ TRANSIENT_CODES = frozenset(
 """Codes of errors that may be over a moment later."""
 UNKNOWN_SECONDS = 1800.0
 """How long gangboard tries to read an outcome before the action ends as unknown."""
+ROLE_SECONDS = 30.0
+"""How long a missing right is tried again by an action that has changed something already."""
 _FIRST_RETRY = 0.5
 _LONGEST_BEFORE_SENDING, _LONGEST_AFTER_SENDING = 15.0, 120.0
 
@@ -35,7 +38,9 @@ def after_error(
 ) -> float:
     """Record that a read or a dry run failed. Return the seconds until the next try."""
     sentence = error.sentence if isinstance(error, KubeError) else str(error)
-    is_transient = isinstance(error, KubeError) and error.code in TRANSIENT_CODES
+    is_transient = isinstance(error, KubeError) and (
+        error.code in TRANSIENT_CODES or are_roles_loading(execution, error)
+    )
     retry_after = error.retry_after if isinstance(error, KubeError) else None
     failure = execution.context.setdefault(
         "trouble", {"since": execution.now.isoformat(), "tries": 0}
@@ -60,6 +65,20 @@ def after_error(
     until = execution.action.expires_at.strftime("%H:%M:%S UTC")
     execution.write(message=f"{sentence} gangboard tries again until {until}.", context=True)
     return retry_after or min(_LONGEST_BEFORE_SENDING, backoff)
+
+
+def are_roles_loading(execution: ActionExecution, error: KubeError) -> bool:
+    """Return whether a 403 may come from an API server that has just started.
+
+    Until it has loaded the roles, it refuses what it allowed before (observed on 1.37). An action that has
+    changed nothing yet ends at once, so that a person learns of a missing right.
+    """
+    has_begun = execution.action.sent_at is not None or execution.context.get("hold") is not None
+    is_right = error.code == KubeErrorCode.FORBIDDEN and lacks_right(error.api_status.message)
+    if not has_begun or not is_right:
+        return False
+    since = execution.context.setdefault("forbidden_since", execution.now.isoformat())
+    return (execution.now - datetime.fromisoformat(since)).total_seconds() < ROLE_SECONDS
 
 
 def _is_relocating(execution: ActionExecution) -> bool:

@@ -69,7 +69,8 @@ def _rehearse(execution: ActionExecution) -> float:
         try:
             answer = actor_client.send(execution.client, step, dry_run=True)
         except KubeError as error:
-            if error.code in retries.TRANSIENT_CODES - {KubeErrorCode.SERVER_ERROR}:
+            is_transient = error.code in retries.TRANSIENT_CODES - {KubeErrorCode.SERVER_ERROR}
+            if is_transient or retries.are_roles_loading(execution, error):
                 raise
             exit_ = refusals.exit_for(execution, step, error)
             return exit_early(
@@ -219,7 +220,11 @@ def _sending_columns(
 
 
 def _record_error(execution: ActionExecution, step: ActionStep, error: KubeError) -> float:
-    if error.write_outcome is WriteOutcome.NOT_SENT or error.code == KubeErrorCode.POLICY_NOT_READY:
+    if (
+        error.write_outcome is WriteOutcome.NOT_SENT
+        or error.code == KubeErrorCode.POLICY_NOT_READY
+        or retries.are_roles_loading(execution, error)
+    ):
         # Nothing was changed, so the step is pending again.
         columns = {"state": StepState.PENDING.value, "sends": step.sends - 1}
         columns["result"] = error.sentence

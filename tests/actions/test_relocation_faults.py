@@ -90,6 +90,49 @@ def test_an_api_server_that_has_just_started_is_waited_for(site: Site, step: str
     assert LeverRecord.objects.get(lever="exclusion").refuted_at is None
 
 
+_NO_RIGHT = (
+    'jobs.batch "train" is forbidden: User "system:serviceaccount:gangboard:gangboard-actor" cannot '
+    'patch resource "jobs" in API group "batch" in the namespace "team-a"'
+)
+
+
+@pytest.mark.parametrize("verb", ["get", "patch"])
+@pytest.mark.parametrize(
+    "step",
+    ["create-hold:recorded", "patch:recorded", "exclude:about-to-send", "delete-hold:recorded"],
+)
+def test_roles_that_load_slowly_are_waited_for(site: Site, step: str, verb: str) -> None:
+    """An API server that has just started refuses what it allowed before."""
+
+    def fail() -> None:
+        site.simulator.faults.status(403, resource="jobs", verb=verb, count=3, message=_NO_RIGHT)
+
+    action = play(site, step, fail)
+    assert action.state == "verified", action.message
+    assert {entry.sends for entry in action.steps.filter(dry_run=False)} <= {0, 1}
+    assert LeverRecord.objects.get(lever="exclusion").refuted_at is None
+
+
+def test_a_right_that_is_missing_from_the_start_ends_it_at_once(site: Site) -> None:
+    site.simulator.faults.status(403, resource="jobs", verb="patch", count=1, message=_NO_RIGHT)
+    action = play(site, "check:written", lambda: None)
+    assert action.state == "failed", action.message
+    assert "its role lacks the right" in action.message
+    assert site.wire.changes == []
+
+
+def test_a_right_that_is_lost_for_good_ends_it(site: Site) -> None:
+    def fail() -> None:
+        site.simulator.faults.status(
+            403, resource="jobs", verb="patch", count=1000, message=_NO_RIGHT
+        )
+
+    action = play(site, "patch:recorded", fail)
+    assert action.state == "failed", action.message
+    assert "its role lacks the right" in action.message
+    assert site.holds() == []
+
+
 def test_pods_that_do_not_end_are_named(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(relocation, "BEYOND_GRACE", -100.0)
     pods = {pod["metadata"]["name"] for pod in site.pods()}
