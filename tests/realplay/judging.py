@@ -18,6 +18,8 @@ If the API server is killed right then, the witness lists a few seconds later.
 _GONE = 20.0
 """Seconds after the end within which it has seen that a Hold is gone."""
 
+_NOTHING = ("Nothing was sent", "nothing was sent", "Nothing was changed", "nothing was changed")
+
 Invariant = Callable[[Record], Iterator[str]]
 
 
@@ -123,6 +125,14 @@ def a_failure_tells_what_is_true(record: Record) -> Iterator[str]:
         yield from _false_words(record, action)
 
 
+def no_right_is_missing(record: Record) -> Iterator[str]:
+    """No action that has changed something ends for want of a right: the actor has all of them."""
+    for action in record.actions:
+        is_unchanged = any(word in action.message for word in _NOTHING)
+        if "is forbidden: User" in action.message and not is_unchanged:
+            yield _end_of(action)
+
+
 def what_fits_is_not_refused(record: Record) -> Iterator[str]:
     """A relocation is refused for want of room exactly if there is none. In the calm nothing else ends it."""
     is_cordoned = any(deed.kind is DeedKind.CORDON for deed in record.deeds)
@@ -168,6 +178,7 @@ INVARIANTS: tuple[Invariant, ...] = (
     no_job_stays_suspended,
     verified_is_true,
     a_failure_tells_what_is_true,
+    no_right_is_missing,
     what_fits_is_not_refused,
     the_exclusion_is_as_noted,
     the_exclusion_goes,
@@ -243,9 +254,6 @@ def _lost_siblings(record: Record, action: Played) -> bool:
     return any(
         pod.uid not in kept and not pod.is_ending for pod in before.pods if pod.job != JOB
     ) and not any(deed.at < ended_at(action) for deed in record.deeds)
-
-
-_NOTHING = ("Nothing was sent", "nothing was sent", "Nothing was changed", "nothing was changed")
 
 
 def _false_words(record: Record, action: Played) -> Iterator[str]:

@@ -142,6 +142,10 @@ def test_an_undisturbed_relocation_breaks_nothing() -> None:
             _with(_record(), _played("gone", f"Job {JOB} was created again meanwhile.")),
         ),
         (
+            "no_right_is_missing",
+            _with(_record(), _played("failed", 'jobs "j" is forbidden: User "a" cannot get it.')),
+        ),
+        (
             "what_fits_is_not_refused",
             _with(_record(), _played("refused", "Nothing else fits: it has 1 pod.")),
         ),
