@@ -6,8 +6,8 @@ from tests.acting.scene import Scene
 from tests.realplay.batch import play
 from tests.realplay.cases import make_batches
 
-SEED, CASES = 1956, 3
-"""`python -m tests.realplay` plays new ones. This seed kills JobSet and the API server while three Jobs move."""
+SEED, CASES = 3542, 3
+"""`python -m tests.realplay` plays new ones. This seed kills JobSet and the controller manager."""
 
 
 def random_relocations(scene: Scene) -> None:
