@@ -28,7 +28,7 @@ TRANSIENT_CODES = frozenset(
 UNKNOWN_SECONDS = 1800.0
 """How long gangboard tries to read an outcome before the action ends as unknown."""
 ROLE_SECONDS = 30.0
-"""How long a missing right is tried again by an action that has changed something already."""
+"""How long a relocation that has changed something already tries a missing right again."""
 _FIRST_RETRY = 0.5
 _LONGEST_BEFORE_SENDING, _LONGEST_AFTER_SENDING = 15.0, 120.0
 
@@ -70,10 +70,12 @@ def after_error(
 def are_roles_loading(execution: ActionExecution, error: KubeError) -> bool:
     """Return whether a 403 may come from an API server that has just started.
 
-    Until it has loaded the roles, it refuses what it allowed before (observed on 1.37). An action that has
-    changed nothing yet ends at once, so that a person learns of a missing right.
+    Until it has loaded the roles, it refuses what it allowed before (observed on 1.37). A relocation would
+    end there and leave its Job suspended. One that has changed nothing yet ends at once, so that a person
+    learns of a missing right.
     """
-    has_begun = execution.action.sent_at is not None or execution.context.get("hold") is not None
+    is_sent = execution.action.sent_at is not None or execution.context.get("hold") is not None
+    has_begun = execution.action.verb == Verb.RELOCATE and is_sent
     is_right = error.code == KubeErrorCode.FORBIDDEN and lacks_right(error.api_status.message)
     if not has_begun or not is_right:
         return False
