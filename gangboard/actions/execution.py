@@ -38,6 +38,7 @@ _TIME_KEYS = frozenset(
         "missing_since",
         "stopping_since",
         "removing_since",
+        "admitted_since",
     }
 )
 """Keys with times in the context of an action."""
@@ -79,11 +80,9 @@ class ActionExecution:
 
     @property
     def done_word(self) -> str:
-        """The past participle for sentences: `Suspended`, `Paused`, `Resumed`, `Released`."""
+        """The past participle for sentences: `Suspended`, `Paused`, `Resumed`, `Released`, `Restarted`."""
         if self.action.verb == Verb.RESUME:
             return f"{self.action.button}d"
-        if self.action.verb == Verb.RELOCATE:
-            return "Restarted"
         lever = registry.lever(self.action.lever)
         return "Suspended" if lever is None else lever.applied
 
