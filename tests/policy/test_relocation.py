@@ -20,6 +20,7 @@ from gangboard.domain.action import (
     Verb,
 )
 from gangboard.domain.capacity import NodeInfo, Requested
+from gangboard.domain.objects import Condition
 from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
 from gangboard.domain.pod_constraints import (
@@ -421,6 +422,23 @@ def test_a_job_that_changes_its_size_in_a_queue_is_refused() -> None:
     gang = replace(gang, entries=(entry, larger))
     surroundings = around(a_node("n0", free=0), a_node("n1"), pods=pods_on(job, "n0", "n0"))
     assert "Job alone has 2 Workloads of Kueue" in planned(gang, job, surroundings).why_not
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"active": False},
+        {"admitted": False},
+        {"conditions": (Condition("Evicted", "True", "Preempted"),)},
+    ],
+)
+def test_a_job_that_kueue_is_stopping_is_refused(fields: Mapping[str, Any]) -> None:
+    """A relocation would activate the Workload that another client has deactivated."""
+    gang, job = a_queued_job(**fields)
+    surroundings = around(a_node("n0", free=0), a_node("n1"), pods=pods_on(job, "n0", "n0"))
+    assert planned(gang, job, surroundings).why_not == (
+        "Workload job-alone-3f2a1 is not admitted now, so Kueue suspends Job alone: it has no pods to move."
+    )
 
 
 def test_a_child_job_with_an_entry_of_its_own_is_refused() -> None:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from gangboard.domain.action import Step, StepKind
 from gangboard.domain.hold import ACTION_ANNOTATION
+from gangboard.domain.objects import find_condition
 from gangboard.domain.owner import Owner
 from gangboard.domain.queue import QueueEntry
 from gangboard.domain.text import count, label
@@ -68,7 +69,7 @@ class QueuedExclusion(Lever):
 
 
 def _only_entry(gang: Gang) -> QueueEntry | PlanRefusal:
-    """Return the admitted Workload of a Job, or refuse a Job with none or several."""
+    """Return the admitted Workload of a Job, or refuse a Job with none, with several, or that Kueue is stopping."""
     entries = gang.queue.entries
     if not entries:
         return PlanRefusal(
@@ -80,7 +81,15 @@ def _only_entry(gang: Gang) -> QueueEntry | PlanRefusal:
             f"{gang.name} has {count(len(entries), 'Workload')} of Kueue, because it is changing its size: try "
             "again when it has one."
         )
-    return entries[0]
+    (entry,) = entries
+    evicted = find_condition(entry.conditions, "Evicted")
+    is_evicted = evicted is not None and evicted.is_true
+    if not entry.active or not entry.admitted or is_evicted:
+        # An activation at the end would undo the deactivation of another client.
+        return PlanRefusal(
+            f"{label(entry.meta.ref)} is not admitted now, so Kueue suspends {gang.name}: it has no pods to move."
+        )
+    return entry
 
 
 def _quota_warning(gang: Gang, desired: DesiredAction) -> str:
