@@ -232,7 +232,8 @@ def overtaken_in_a_queue(scene: Scene) -> None:
     _wait_allowed(scene, avoid, "alone")
     plan = scene.dry_run("relocate", _job(scene, "alone"), avoid=avoid)
     assert any("1 waiting Workload could be admitted" in text for text in plan["warnings"]), plan
-    action, seen = scene.request("relocate", _job(scene, "alone"), avoid=avoid), Json()
+    action = scene.request("relocate", _job(scene, "alone"), avoid=avoid)
+    seen: Json = {}
 
     def waits() -> bool:
         seen.update(scene.installation.get(f"actions/{action}/"))

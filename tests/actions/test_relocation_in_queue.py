@@ -10,10 +10,12 @@ from typing import Any
 
 import pytest
 
+from gangboard.actions import relocation
 from gangboard.actions.sweeper import Sweeper
+from gangboard.actions.verify import relocated
 from gangboard.domain.action import Avoid
 from gangboard.store.models import Action, Cluster, Grant, LeverRecord
-from simulator.fleet_spec import Gang, NodePool, QueueSpec, Role
+from simulator.fleet_spec import Fleet, Gang, NodePool, QueueSpec, Role
 from simulator.kueue import KueueController
 from simulator.manifests import PodTemplate
 from tests.actions.conftest import FLEET
@@ -24,11 +26,11 @@ Json = dict[str, Any]
 JOB, RIVAL = "queued", "rival"
 WORKLOADS = "kueue.x-k8s.io/v1beta2"
 HOST = "kubernetes.io/hostname"
-GPUS = PodTemplate(cpu="1", gpus=2, pool="gpu")
+GPUS = PodTemplate(cpu="1", gpus=2, pool="gpu", grace=1)
 IN_QUEUE = {"kueue.x-k8s.io/queue-name": "team"}
 
 
-def fleet(*, quota: int = 8, rivals: int = 0) -> Any:
+def fleet(*, quota: int = 8, rivals: int = 0) -> Fleet:
     """Return the fleet of the room with a queue, an admitted Job of 4 GPUs, and Jobs of 8 GPUs that wait."""
     waiting = tuple(
         Gang(
@@ -169,8 +171,11 @@ def test_waiting_entries_are_counted_before_the_click(start: Callable[..., Site]
     assert any("2 waiting Workloads could be admitted before it" in text for text in warnings)
 
 
-def test_a_job_that_others_overtake_is_never_called_done(start: Callable[..., Site]) -> None:
+def test_a_job_that_others_overtake_is_never_called_done(
+    start: Callable[..., Site], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The rival needs the whole quota, so the Job waits until the rival ends."""
+    monkeypatch.setattr(relocated, "LONG_PAUSE", 30.0)
     site = start(fleet=fleet(rivals=1))
     (before,) = nodes_of(site, JOB)
     seen: list[str] = []
@@ -360,6 +365,7 @@ def test_a_queue_that_does_not_suspend_the_job_is_named(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its controller is away: nothing happens to the Job, and its entry is active again at the end."""
+    monkeypatch.setattr(relocation, "BEYOND_GRACE", 3.0)
     monkeypatch.setattr(KueueController, "_reconcile_all", lambda _self: None)
     pods = site.uids(JOB)
     action = play(site, "claimed", lambda: None)

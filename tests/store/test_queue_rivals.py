@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from gangboard.domain.queue import QueueCode, QueueMessage
+from gangboard.facts.gang import Gang
 from gangboard.store.queue_rivals import count_queue_rivals
 from tests.domain_objects import a_job, a_queue, an_alias, an_entry
 from tests.factories import make_cluster, store_object
@@ -24,15 +25,11 @@ def stored(*objects: Any) -> int:
     return cluster.pk
 
 
-def own_entry(**fields: Any) -> Any:
+def admitted_gang() -> Gang:
     job = a_job("own", queue="mine")
     return a_gang(
         job,
-        entries=(
-            an_entry(
-                job, queue="mine", admitted=True, has_quota=True, admitted_by="team", **fields
-            ),
-        ),
+        entries=(an_entry(job, queue="mine", admitted=True, has_quota=True, admitted_by="team"),),
     )
 
 
@@ -55,9 +52,11 @@ def test_waiting_entries_of_the_queue_and_its_cohort_are_counted() -> None:
         an_entry(a_job("off"), queue="mine", active=False),
         an_entry(a_job("too-large"), queue="mine", message=final),
     )
-    gang = own_entry()
+    gang = admitted_gang()
     assert count_queue_rivals(stored(*queues, *entries, *gang.entries), gang) == 2
 
 
 def test_without_a_known_queue_their_number_is_unknown() -> None:
-    assert count_queue_rivals(stored(an_entry(a_job("same"), queue="mine")), own_entry()) is None
+    assert (
+        count_queue_rivals(stored(an_entry(a_job("same"), queue="mine")), admitted_gang()) is None
+    )
