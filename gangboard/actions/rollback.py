@@ -195,6 +195,13 @@ def _put_back(execution: ActionExecution, planned: ActionStep) -> str:
         return f"{name} is still inactive. Resume {execution.object_name} if it should run."
     if patches.last_action_id(raw) != execution.action.pk:
         return f"Another client made {name} inactive, so it stays so."
+    try:
+        # The patch is sent only once, so errors that pass are met before.
+        execution.client.json_patch(planned.path, planned.patch.encode(), dry_run=True)
+    except KubeError as error:
+        if not error.permanent:
+            raise
+        return f"{name} could not be activated again: {error.sentence}"
     undo = _undo_step(execution, _ENTRY_NAME, planned.subject, planned.path, planned.patch)
     message = f"{execution.object_name} is being put back into its queue."
     why = _send(execution, undo, message)

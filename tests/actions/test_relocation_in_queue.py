@@ -328,6 +328,30 @@ def test_a_withdrawn_right_stops_it_and_the_job_is_queued_again(site: Site, boun
     assert is_admitted(site)
 
 
+def test_an_api_server_that_is_away_is_waited_for_on_the_way_back(site: Site) -> None:
+    """The patch of the way back is sent once, so a dry run has to succeed first."""
+
+    def fail() -> None:
+        Cluster.objects.update(read_only=True)
+        site.simulator.faults.reset(resource="workloads", verb="patch", count=2, applied=False)
+
+    action = play(site, "patch:recorded", fail)
+    assert action.state == "failed", action.message
+    assert f"Job {JOB} is back in its queue." in action.message
+    runs_as_before(site)
+
+
+def test_a_refused_way_back_is_said(site: Site) -> None:
+    def fail() -> None:
+        Cluster.objects.update(read_only=True)
+        site.simulator.faults.status(403, resource="workloads", verb="patch", count=9, message="no")
+
+    action = play(site, "patch:recorded", fail)
+    assert action.state == "failed", action.message
+    assert "could not be activated again: " in action.message
+    assert workload(site)["spec"]["active"] is False
+
+
 def test_a_refused_deactivation_changes_nothing(site: Site) -> None:
     def fail() -> None:
         site.simulator.faults.status(403, resource="workloads", verb="patch", count=1, message="no")
