@@ -198,6 +198,59 @@ def test_a_job_that_others_overtake_is_never_called_done(
     assert before not in nodes_of(site, JOB)
 
 
+def test_an_entry_that_its_queue_gives_up_ends_it(
+    start: Callable[..., Site], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site = start(fleet=fleet(rivals=1))
+
+    def give_up() -> None:
+        monkeypatch.setattr(KueueController, "_reconcile_all", lambda _self: None)
+        reason = "DeactivatedDueToRequeuingLimitExceeded"
+        conditions = [
+            {"type": "Evicted", "status": "True", "reason": reason, "message": "too often"},
+            {"type": "Requeued", "status": "False", "reason": reason, "message": "too often"},
+        ]
+        site.simulator.objects.update(
+            WORKLOADS,
+            "Workload",
+            workload(site)["metadata"]["name"],
+            lambda obj: obj["status"].update(conditions=conditions),
+            NAMESPACE,
+        )
+
+    action = play(site, "applied:written", give_up)
+    assert action.state == "failed", action.message
+    assert "Its queue does not admit Workload" in action.message
+    assert "so that Kueue creates a new one" in action.message
+
+
+def test_a_deleted_entry_is_said(
+    start: Callable[..., Site], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(relocated, "LONG_PAUSE", 30.0)
+    site = start(fleet=fleet(rivals=1))
+    name = workload(site)["metadata"]["name"]
+
+    def delete() -> None:
+        site.simulator.objects.delete(WORKLOADS, "Workload", name, NAMESPACE)
+
+    action = play(site, "applied:written", delete)
+    assert action.state == "failed", action.message
+    assert f"it waits for a new queue entry, because Workload {name} was deleted" in action.message
+
+
+def test_an_entry_that_is_deleted_before_the_exclusion_ends_it(site: Site) -> None:
+    name = workload(site)["metadata"]["name"]
+    action = play(
+        site,
+        "patch:recorded",
+        lambda: site.simulator.objects.delete(WORKLOADS, "Workload", name, NAMESPACE),
+    )
+    assert action.state == "gone", action.message
+    assert f"Workload {name} was deleted meanwhile" in action.message
+    assert terms(site.job(JOB)) == []
+
+
 BOUNDARIES = [
     "claimed",
     "check:before-writing",
