@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
+from gangboard.actions import service
 from gangboard.actions.verify import relocated
 from gangboard.domain.action import Avoid
 from gangboard.store.models import Action, LeverRecord
@@ -92,10 +93,17 @@ def test_a_resume_of_the_entry_removes_the_exclusion(site: Site) -> None:
 
 def test_waiting_entries_are_counted_before_the_click(start: Callable[..., Site]) -> None:
     site = start(fleet=fleet(rivals=2))
-    action_id = site.request("relocate", JOB, avoid=Avoid(tuple(nodes_of(site, JOB))))
+    asked = site.action_request("relocate", JOB, avoid=Avoid(tuple(nodes_of(site, JOB))))
+    shown = service.preview(site.viewer, asked, now=site.clock.now())
+    assert shown.lever == "kueue-exclusion", shown.why_not
+    warning = (
+        "Its quota in queue team is released while it is away: 2 waiting Workloads could be admitted "
+        "before it."
+    )
+    assert warning in shown.warnings
+    action_id = site.request("relocate", JOB, avoid=asked.avoid)
     site.engine().advance(action_id)
-    warnings = Action.objects.get(pk=action_id).warnings
-    assert any("2 waiting Workloads could be admitted before it" in text for text in warnings)
+    assert warning in Action.objects.get(pk=action_id).warnings
 
 
 def test_a_job_that_others_overtake_is_never_called_done(
