@@ -140,7 +140,7 @@ class NodePool:
 class QueueSpec:
     """A ClusterQueue with GPU quotas, and a LocalQueue of its name in each namespace.
 
-    JobSets with its name in label `kueue.x-k8s.io/queue-name` are in it: admitted, or suspended and waiting.
+    JobSets and Jobs with its name in label `kueue.x-k8s.io/queue-name` are in it: admitted, or suspended and waiting.
     """
 
     name: str

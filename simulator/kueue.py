@@ -16,6 +16,7 @@ from simulator.job_status import has_condition, plain_condition, set_condition
 from simulator.manifests import GPU
 from simulator.resources import (
     CLUSTER_QUEUES,
+    JOBS,
     JOBSETS,
     KUEUE_WORKLOADS,
     LOCAL_QUEUES,
@@ -33,7 +34,7 @@ _POD_SET = "couldn't assign flavors to pod set "
 
 
 class KueueController:
-    """The queues of a fleet, and the Workloads of JobSets in a queue."""
+    """The queues of a fleet, and the Workloads of JobSets and Jobs in a queue."""
 
     def __init__(self, world: World, fleet: Fleet) -> None:
         self._world = world
@@ -43,7 +44,7 @@ class KueueController:
     # Building
 
     def build(self) -> None:
-        """Create flavors, queues and a Workload for each JobSet in a queue. Running JobSets are admitted."""
+        """Create flavors, queues and a Workload for each JobSet and Job in a queue. Running ones are admitted."""
         for flavor in dict.fromkeys(name for queue in self._fleet.queues for name in queue.gpus):
             nodes = {"nodeLabels": {"pool": flavor}}
             self._create(RESOURCE_FLAVORS, {"metadata": {"name": flavor}, "spec": nodes})
@@ -61,27 +62,24 @@ class KueueController:
                 meta = {"name": queue.name, "namespace": namespace}
                 local = {"clusterQueue": queue.name, "stopPolicy": "None"}
                 self._create(LOCAL_QUEUES, {"metadata": meta, "spec": local})
-        for jobset in self._all(JOBSETS):
-            if QUEUE_LABEL in jobset["metadata"].get("labels", {}):
-                self._make_workload(jobset)
+        for resource in (JOBSETS, JOBS):
+            for owner in self._all(resource):
+                if QUEUE_LABEL in owner["metadata"].get("labels", {}):
+                    self._make_workload(resource, owner)
         self._report()
 
     def _create(self, resource: Resource, obj: Json) -> Json:
         return typed(resource, self._world.writer.create(resource, obj, manager=MANAGER))
 
-    def _make_workload(self, jobset: Json) -> None:
-        meta = jobset["metadata"]
-        pod_sets = [
-            {"name": entry["name"], "count": entry["replicas"] * entry["template"]["spec"]["parallelism"],
-             "template": entry["template"]["spec"]["template"]}
-            for entry in jobset["spec"]["replicatedJobs"]
-        ]  # fmt: skip
+    def _make_workload(self, resource: Resource, owner: Json) -> None:
+        meta = owner["metadata"]
+        pod_sets = _pod_sets_of(resource, owner)
         spec = pod_sets[0]["template"]["spec"]
-        reference = {"apiVersion": jobset["apiVersion"], "kind": "JobSet", "name": meta["name"],
+        reference = {"apiVersion": owner["apiVersion"], "kind": resource.kind, "name": meta["name"],
                      "uid": meta["uid"], "controller": True, "blockOwnerDeletion": True}  # fmt: skip
         workload = {
             "metadata": {
-                "name": f"jobset-{meta['name']}-{meta['uid'][:5]}",
+                "name": f"{resource.kind.lower()}-{meta['name']}-{meta['uid'][:5]}",
                 "namespace": meta["namespace"],
                 "creationTimestamp": meta["creationTimestamp"],
                 "labels": {"kueue.x-k8s.io/job-uid": meta["uid"]},
@@ -95,7 +93,7 @@ class KueueController:
             },
         }
         created = self._create(KUEUE_WORKLOADS, workload)
-        if not jobset["spec"].get("suspend"):
+        if not owner["spec"].get("suspend"):
             self._admit(created, when=meta["creationTimestamp"])
 
     # Reconciling
@@ -166,17 +164,18 @@ class KueueController:
 
     def _suspend(self, workload: Json, *, suspended: bool) -> None:
         owner = workload["metadata"]["ownerReferences"][0]
+        resource = JOBS if owner["kind"] == JOBS.kind else JOBSETS
         key = (workload["metadata"]["namespace"], owner["name"])
-        jobset_object = self._world.find(JOBSETS, key)
-        if jobset_object is None or bool(jobset_object["spec"].get("suspend")) == suspended:
+        stored = self._world.find(resource, key)
+        if stored is None or bool(stored["spec"].get("suspend")) == suspended:
             return
 
-        def put(jobset: Json) -> Json:
-            jobset["spec"]["suspend"] = suspended
-            return jobset
+        def put(obj: Json) -> Json:
+            obj["spec"]["suspend"] = suspended
+            return obj
 
-        self._world.release_from_script(JOBSETS, key)
-        self._world.change(JOBSETS, jobset_object, put, MANAGER)
+        self._world.release_from_script(resource, key)
+        self._world.change(resource, stored, put, MANAGER)
 
     # Reporting
 
@@ -328,6 +327,18 @@ class KueueController:
 
 def _has_condition(workload: Json, kind: str) -> bool:
     return has_condition(workload, kind)
+
+
+def _pod_sets_of(resource: Resource, owner: Json) -> list[Json]:
+    """Return the pod sets of a JobSet, or the only one of a Job."""
+    if resource == JOBS:
+        spec = owner["spec"]
+        return [{"name": "main", "count": spec["parallelism"], "template": spec["template"]}]
+    return [
+        {"name": entry["name"], "count": entry["replicas"] * entry["template"]["spec"]["parallelism"],
+         "template": entry["template"]["spec"]["template"]}
+        for entry in owner["spec"]["replicatedJobs"]
+    ]  # fmt: skip
 
 
 def _pod_sets(workload: Json) -> list[tuple[Json, str, int]]:

@@ -39,6 +39,7 @@ _TIME_KEYS = frozenset(
         "stopping_since",
         "removing_since",
         "forbidden_since",
+        "admitted_since",
     }
 )
 """Keys with times in the context of an action."""
@@ -80,11 +81,9 @@ class ActionExecution:
 
     @property
     def done_word(self) -> str:
-        """The past participle for sentences: `Suspended`, `Paused`, `Resumed`, `Released`."""
+        """The past participle for sentences: `Suspended`, `Paused`, `Resumed`, `Released`, `Restarted`."""
         if self.action.verb == Verb.RESUME:
             return f"{self.action.button}d"
-        if self.action.verb == Verb.RELOCATE:
-            return "Restarted"
         lever = registry.lever(self.action.lever)
         return "Suspended" if lever is None else lever.applied
 

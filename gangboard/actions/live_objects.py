@@ -58,6 +58,15 @@ class LiveOwner:
 
 
 @dataclass(frozen=True, slots=True)
+class LiveEntry:
+    """One queue entry, as the cluster has it now."""
+
+    entry: QueueEntry
+    raw: Json
+    """The whole object, for its managedFields. It is never stored."""
+
+
+@dataclass(frozen=True, slots=True)
 class LiveReader:
     """Reads one cluster. All methods raise KubeError and UnreadableError."""
 
@@ -73,6 +82,15 @@ class LiveReader:
         if body is None:
             return None
         return LiveOwner(_model(resource, body, self.version(resource), Owner), json.loads(body))
+
+    def read_entry(self, resource: Resource, path: str) -> LiveEntry | None:
+        """Return the queue entry at a path, or None."""
+        body = get_body(self.client, path)
+        if body is None:
+            return None
+        return LiveEntry(
+            _model(resource, body, self.version(resource), QueueEntry), json.loads(body)
+        )
 
     def read_gang(self, target: LiveOwner, stored: Gang | None, cluster: ClusterView) -> Gang:
         """Return the gang of an owner or child Job from live objects, without pods. Groups are the stored ones."""

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from gangboard.actions import actor_client, patches, refusals
+from gangboard.actions import actor_client, patches, refusals, requeueing
 from gangboard.actions.actor_client import Json, get_object
 from gangboard.actions.execution import ActionExecution
 from gangboard.actions.finishing import BEYOND_GRACE, ActionExit, exit_early, leave_suspended
@@ -33,6 +33,7 @@ from gangboard.store.models import ActionStep
 PAUSE = 0.25
 _ACCEPTED = "exclusion_accepted"
 AFFINITY_POINTER = pointer(AFFINITY)
+_NOTES = pointer(("metadata", "annotations"))
 _NOTE = pointer(("metadata", "annotations", EXCLUSION))
 
 
@@ -68,16 +69,15 @@ def wait_stopped(execution: ActionExecution, step: ActionStep) -> float:
     exit_ = _replaced(execution, step, raw)
     if exit_ is not None or raw is None:
         return exit_early(execution, exit_ or _gone(execution))
-    if patches.value_at(raw, "/spec/suspend") is not True:
-        manager, _ = patches.field_manager(raw, "/spec/suspend")
-        sentence = f"{manager or 'Another client'} resumed {execution.object_name} meanwhile."
-        return exit_early(execution, ActionExit(ActionState.CONFLICT, sentence))
+    progress = _suspension_progress(execution, raw)
+    if isinstance(progress, ActionExit):
+        return exit_early(execution, progress)
     since = execution.context.get("stopping_since")
     if since is None:
         since = execution.context["stopping_since"] = execution.now.isoformat()
         execution.write(context=True)
     pods = live_pods(_pods(execution))
-    if not pods and _is_stopped(raw):
+    if not pods and not progress and _is_stopped(raw):
         columns = {
             "state": StepState.DONE.value,
             "result": "Its pods are gone.",
@@ -87,14 +87,34 @@ def wait_stopped(execution: ActionExecution, step: ActionStep) -> float:
         execution.checkpoint(f"{step.kind}:recorded")
         return 0.0
     waited = (execution.now - datetime.fromisoformat(since)).total_seconds()
+    is_suspended = patches.value_at(raw, "/spec/suspend") is True
     if waited > execution.context["grace"] + BEYOND_GRACE:
+        if progress and not (pods and is_suspended):
+            sentence = (
+                f"{execution.object_name} could not be relocated: after {waited:.0f} s {progress}."
+            )
+            return exit_early(execution, ActionExit(ActionState.FAILED, sentence))
         leave_suspended(execution, "", pods, waited)
         return 0.0
-    ending = ending_text(pods, execution.now) or "the Job controller has not confirmed it yet"
-    message = f"Suspended: {ending}."
+    ending = ending_text(pods, execution.now) if is_suspended else ""
+    ending = ending or progress or "the Job controller has not confirmed it yet"
+    message = f"{'Suspended' if is_suspended else 'Being suspended'}: {ending}."
     if message != execution.action.message:
         execution.write(message=message)
     return PAUSE
+
+
+def _suspension_progress(execution: ActionExecution, raw: Json) -> ActionExit | str:
+    """Return what a queue has yet to do (a clause), empty if nothing; or the end if the Job was resumed meanwhile."""
+    is_suspended = patches.value_at(raw, "/spec/suspend") is True
+    step = requeueing.return_step(execution)
+    if step is not None:
+        return requeueing.release_progress(execution, step, suspended=is_suspended)
+    if is_suspended:
+        return ""
+    manager, _ = patches.field_manager(raw, "/spec/suspend")
+    sentence = f"{manager or 'Another client'} resumed {execution.object_name} meanwhile."
+    return ActionExit(ActionState.CONFLICT, sentence)
 
 
 def _pods(execution: ActionExecution) -> tuple[Pod, ...]:
@@ -196,8 +216,12 @@ def exclusion_of(execution: ActionExecution) -> Exclusion | None:
 
 def _added_exclusion(patch: str) -> Exclusion | None:
     for operation in json.loads(patch):
-        if operation["path"] == _NOTE and operation["op"] == "add":
+        if operation["op"] != "add":
+            continue
+        if operation["path"] == _NOTE:
             return read_exclusion(operation["value"])
+        if operation["path"] == _NOTES:
+            return read_exclusion(operation["value"].get(EXCLUSION, ""))
     return None
 
 

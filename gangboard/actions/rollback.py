@@ -7,8 +7,9 @@ fails and removes its Hold, the Job would stay suspended until the next write.
 from __future__ import annotations
 
 import json
+from typing import Any
 
-from gangboard.actions import patches
+from gangboard.actions import patches, requeueing
 from gangboard.actions.actor_client import Json, get_object
 from gangboard.actions.execution import ActionExecution
 from gangboard.domain.action import StepKind, StepState, Verb
@@ -17,6 +18,7 @@ from gangboard.kube.errors import KubeError
 from gangboard.store.models import ActionStep
 
 _NAME = "Resume the Job again"
+_ENTRY_NAME = "Put the Job back into its queue"
 _POLICY_SECONDS, _PAUSE = 2.0, 0.1
 _RESUME = b'{"spec":{"suspend":false}}'
 
@@ -27,6 +29,9 @@ def roll_back(execution: ActionExecution) -> str:
     Call it after the Hold is gone. An action sends at most one such patch. Raises KubeError if a read
     fails.
     """
+    entry_step = requeueing.return_step(execution)
+    if entry_step is not None:
+        return _put_back(execution, entry_step)
     subjects = execution.context.get("subjects") or ()
     if not subjects:
         return ""
@@ -108,36 +113,9 @@ def _resume(execution: ActionExecution, path: str, raw: Json, name: str) -> str:
         ],
         separators=(",", ":"),
     )
-    step = ActionStep(
-        action=execution.action,
-        position=max((step.position for step in execution.steps), default=-1) + 1,
-        kind=StepKind.PATCH.value,
-        name=_NAME,
-        subject={**execution.steps[0].subject, "name": raw["metadata"]["name"], "kind": "Job"},
-        method="PATCH",
-        path=path,
-        patch=patch,
-        state=StepState.SENDING.value,
-        sends=1,
-        at=execution.now,
-    )
-    execution.checkpoint("undo:before-writing")
-    execution.write(
-        message=f"{name} is being resumed: it was suspended by this action.",
-        in_transaction=step.save,
-    )
-    execution.reload_steps()
-    execution.checkpoint("undo:about-to-send")
-    execution.check_lease()
-    why, state = "", StepState.DONE
-    try:
-        execution.client.json_patch(path, patch.encode())
-    except KubeError as error:
-        if not _is_resumed(execution, path, raw["metadata"]["uid"]):
-            why, state = error.sentence, StepState.FAILED
-    execution.checkpoint("undo:answered")
-    stored = next(step for step in execution.steps if step.name == _NAME)
-    _record(execution, stored, state, why or "It is resumed.")
+    subject = {**execution.steps[0].subject, "name": raw["metadata"]["name"], "kind": "Job"}
+    message = f"{name} is being resumed: it was suspended by this action."
+    why = _send(execution, _undo_step(execution, _NAME, subject, path, patch), message)
     if execution.action.verb == Verb.RELOCATE:
         return f"{name} could not be resumed: {why}" if why else f"{name} was resumed."
     stopped = f"The Hold had suspended {name} when another client wrote to it"
@@ -146,12 +124,85 @@ def _resume(execution: ActionExecution, path: str, raw: Json, name: str) -> str:
     )
 
 
-def _is_resumed(execution: ActionExecution, path: str, uid: str) -> bool:
-    """Return whether another client resumed the Job first, such as its own controller."""
+def _undo_step(
+    execution: ActionExecution, name: str, subject: dict[str, Any], path: str, patch: str
+) -> ActionStep:
+    return ActionStep(
+        action=execution.action,
+        position=max((step.position for step in execution.steps), default=-1) + 1,
+        kind=StepKind.PATCH.value,
+        name=name,
+        subject=subject,
+        method="PATCH",
+        path=path,
+        patch=patch,
+        state=StepState.SENDING.value,
+        sends=1,
+        at=execution.now,
+    )
+
+
+def _send(execution: ActionExecution, step: ActionStep, message: str) -> str:
+    """Store a patch, send it once, and store its result. Return why it failed, or an empty string."""
+    execution.checkpoint("undo:before-writing")
+    execution.write(message=message, in_transaction=step.save)
+    execution.reload_steps()
+    execution.checkpoint("undo:about-to-send")
+    execution.check_lease()
+    why, state = "", StepState.DONE
     try:
-        raw = get_object(execution.client, path)
+        execution.client.json_patch(step.path, step.patch.encode())
+    except KubeError as error:
+        if not _has_effect(execution, step):
+            why, state = error.sentence, StepState.FAILED
+    execution.checkpoint("undo:answered")
+    stored = next(other for other in execution.steps if other.name == step.name)
+    _record(execution, stored, state, why or "It is resumed.")
+    return why
+
+
+def _has_effect(execution: ActionExecution, step: ActionStep) -> bool:
+    """Return whether the object has the values of a patch that failed, such as from its own controller."""
+    try:
+        raw = get_object(execution.client, step.path)
     except KubeError:
         return False
-    if raw is None or raw["metadata"]["uid"] != uid:
+    if raw is None or raw["metadata"]["uid"] != patches.tested_value(step.patch, "/metadata/uid"):
         return False
-    return patches.value_at(raw, "/spec/suspend") is not True
+    return patches.has_values(raw, patches.patched_fields(step.patch))
+
+
+# Queue entries
+
+
+def _put_back(execution: ActionExecution, planned: ActionStep) -> str:
+    """Activate the queue entry that the action made inactive. `planned` is its own step for that.
+
+    Returns a sentence, or an empty string. An action sends at most one such patch. Raises KubeError.
+    """
+    raw, name = get_object(execution.client, planned.path), requeueing.entry_name(planned)
+    step = next((step for step in execution.steps if step.name == _ENTRY_NAME), None)
+    if raw is None or raw["metadata"]["uid"] != planned.subject["uid"]:
+        return f"{name} is gone: its queue decides anew about {execution.object_name}."
+    back = f"{execution.object_name} is back in its queue."
+    if patches.has_values(raw, patches.patched_fields(planned.patch)):
+        if step is None:
+            return ""
+        _record(execution, step, StepState.DONE, "It is active.")
+        return back
+    if step is not None:
+        _record(execution, step, StepState.FAILED, "It is still inactive.")
+        return f"{name} is still inactive. Resume {execution.object_name} if it should run."
+    if patches.last_action_id(raw) != execution.action.pk:
+        return f"Another client made {name} inactive, so it stays so."
+    try:
+        # The patch is sent only once, so errors that pass are met before.
+        execution.client.json_patch(planned.path, planned.patch.encode(), dry_run=True)
+    except KubeError as error:
+        if not error.permanent:
+            raise
+        return f"{name} could not be activated again: {error.sentence}"
+    undo = _undo_step(execution, _ENTRY_NAME, planned.subject, planned.path, planned.patch)
+    message = f"{execution.object_name} is being put back into its queue."
+    why = _send(execution, undo, message)
+    return f"{name} could not be activated again: {why}" if why else back

@@ -100,7 +100,8 @@ def record_created(execution: ActionExecution, step: ActionStep, columns: dict[s
 
 def _mark_restarted(execution: ActionExecution, step: ActionStep) -> None:
     """Remember that a relocated Job runs again, so a failure after this point suspends and resumes nothing."""
-    if patches.patched_fields(step.patch).get("/spec/suspend") is False:
+    is_resume = patches.patched_fields(step.patch).get("/spec/suspend") is False
+    if is_resume or step.kind == StepKind.RESTART.value:
         execution.context["restarted"] = True
 
 

@@ -31,6 +31,8 @@ class Surroundings:
     owners_on: Mapping[str, frozenset[str]] = field(default_factory=dict)
     """Node → uids of the owners of the gangs with pods on it."""
     waiting: tuple[WaitingPods, ...] = ()
+    queue_rivals: int | None = None
+    """Waiting queue entries that may take the quota of a Job with an entry of its own. None if unknown."""
     names_nodes: bool = False
     """The requester may see the names of all nodes, not only of those with its own pods."""
     is_stored: bool = True

@@ -12,7 +12,7 @@ from gangboard.domain.hold import EXCLUSION_LEVER
 from gangboard.domain.owner import Owner
 from gangboard.facts.gang import Gang
 from gangboard.plugins.lever import Bounds, Lever
-from gangboard.policy.decision import Decision, DesiredAction, PlanRefusal, watch_seconds
+from gangboard.policy.decision import Decision, DesiredAction, watch_seconds
 from gangboard.policy.exclusions import (
     REQUIRED_FIELD,
     describe_exclusions,
@@ -35,13 +35,8 @@ class JobExclusion(Lever):
     state = "away"
     writes = REQUIRED_FIELD
 
-    def decide(self, gang: Gang, subject: Owner, desired: DesiredAction) -> Decision | PlanRefusal:
+    def decide(self, gang: Gang, subject: Owner, desired: DesiredAction) -> Decision:
         """Return the suspend, and the patch that excludes the place and resumes the Job."""
-        if gang.queue.is_managed:
-            return PlanRefusal(
-                f"{gang.queue_system} manages {gang.name} and would resume it at once: suspend it as a whole "
-                "instead."
-            )
         before, after = describe_exclusions(subject, desired.exclusion)
         return Decision(
             lambda: _steps(gang, subject, desired),

@@ -85,7 +85,14 @@ class JobConduct:
         return ""
 
     def relocation_reactions(self, gang: Gang, job: Owner) -> tuple[str, ...]:
-        """Return the controller's behaviour while one of its Jobs moves, and when the exclusion is lost."""
+        """Return the controller's behaviour while one of its Jobs moves, and when the exclusion is lost.
+
+        The kind Job describes the Job controller here, for each Job.
+        """
+        return ()
+
+    def relocation_warnings(self, gang: Gang, job: Owner, pods: Sequence[Pod]) -> tuple[str, ...]:
+        """Return warnings before one of its Jobs moves. `pods` are the present pods of the Job."""
         return ()
 
 

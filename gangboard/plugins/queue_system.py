@@ -42,8 +42,15 @@ class QueueSystem:
     """Values of `spec.managedBy` of objects that run in another cluster → the rest of the sentence about that."""
     lever: Lever | None = None
     """The lever for owners that it manages, or None if they cannot be stopped."""
+    relocation_lever: Lever | None = None
+    """The lever that relocates an owner that it manages, if the kind can be relocated. None: it is impossible."""
     tested = ""
     """The tested controller or CRDs, and the version of Kubernetes, in Markdown for docs/kinds.md."""
+
+    @property
+    def levers(self) -> tuple[Lever, ...]:
+        """Its levers."""
+        return tuple(lever for lever in (self.lever, self.relocation_lever) if lever is not None)
 
     @cached_property
     def entry_resources(self) -> tuple[Resource, ...]:

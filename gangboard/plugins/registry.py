@@ -166,7 +166,7 @@ def faults_of(manifest: Manifest, context: CreationContext) -> Iterable[Manifest
 def levers() -> tuple[Lever, ...]:
     """Return all levers, including those of admission systems, in the order of lists."""
     own = find_members(import_module("gangboard.levers"), Lever, "key", methods=("decide",))
-    of_queues = (queue.lever for queue in queue_systems() if queue.lever is not None)
+    of_queues = (lever for queue in queue_systems() for lever in queue.levers)
     all_levers: tuple[Lever, ...] = sorted_by_key((*own, *of_queues), lambda lever: lever.key)
     return tuple(sorted(all_levers, key=lambda lever: lever.position))
 

@@ -14,7 +14,6 @@ from typing import Any
 
 from gangboard.domain.action import Step, StepKind
 from gangboard.domain.hold import ACTION_ANNOTATION, EXCLUSION
-from gangboard.domain.objects import Meta
 from gangboard.domain.owner import Owner
 from gangboard.domain.pod_constraints import HOSTNAME
 from gangboard.domain.text import label
@@ -148,28 +147,36 @@ def _with_terms(affinity: Json, terms: list[Json]) -> Json | None:
 
 
 def exclude_step(
-    gang: Gang, job: Owner, action: str, new: Exclusion | None, *, resume: bool = False
+    gang: Gang,
+    job: Owner,
+    action: str,
+    new: Exclusion | None,
+    *,
+    resume: bool = False,
+    is_marked: bool = True,
 ) -> Step:
     """Return the patch of a suspended Job's template. `resume` also ends the suspension in the same patch.
 
     It tests the uid, that the Job is suspended, and the affinity as it was read. It does not test the
-    generation, because its controller may write to a held Job at any time.
+    generation, because its controller may write to a held Job at any time. `is_marked` is False if no earlier
+    step of the action has set an annotation on the Job.
     """
     name = f"{f'Exclude {new.text}' if new else 'Remove the exclusion'} in the template"
-    body = exclusion_patch(job.meta, job, action, new, resume=resume)
+    has_annotations = is_marked or job.meta.annotated
+    body = exclusion_patch(job, action, new, resume=resume, has_annotations=has_annotations)
     title = f"{name} of {label(job.meta.ref)}{', and resume it' if resume else ''}"
     return Step(StepKind.EXCLUDE, title, job.meta.ref, "PATCH", path_of(gang, job), body)
 
 
 def exclusion_patch(
-    meta: Meta, job: Owner, action: str, new: Exclusion | None, *, resume: bool
+    job: Owner, action: str, new: Exclusion | None, *, resume: bool, has_annotations: bool
 ) -> str:
     """Return the JSON patch that replaces the exclusion of a Job."""
     affinity, old = read_affinity(job), read_exclusion(job.exclusion)
     changed = change_affinity(affinity, old, new)
     place, notes = pointer(AFFINITY), pointer(("metadata", "annotations"))
     operations: list[Mapping[str, Any]] = [
-        {"op": "test", "path": "/metadata/uid", "value": meta.ref.uid},
+        {"op": "test", "path": "/metadata/uid", "value": job.meta.ref.uid},
         {"op": "test", "path": "/spec/suspend", "value": True},
         {"op": "test", "path": place, "value": affinity},
     ]
@@ -177,15 +184,20 @@ def exclusion_patch(
         operations.append({"op": "add", "path": place, "value": changed})
     elif affinity is not None:
         operations.append({"op": "remove", "path": place})
-    # The suspend before this patch has set the annotation of the action, so the map exists.
-    operations.append(
-        {"op": "add", "path": f"{notes}{pointer((ACTION_ANNOTATION,))}", "value": action}
-    )
-    note = f"{notes}{pointer((EXCLUSION,))}"
+    added = {ACTION_ANNOTATION: action}
     if new is not None:
-        operations.append({"op": "add", "path": note, "value": write_exclusion(new)})
-    elif job.exclusion:
-        operations.append({"op": "remove", "path": note})
+        added[EXCLUSION] = write_exclusion(new)
+    if has_annotations:
+        operations += [
+            {"op": "add", "path": f"{notes}{pointer((key,))}", "value": value}
+            for key, value in added.items()
+        ]
+    else:
+        # Without the test, the patch would overwrite annotations that another client adds meanwhile.
+        operations.append({"op": "test", "path": notes, "value": None})
+        operations.append({"op": "add", "path": notes, "value": added})
+    if new is None and job.exclusion:
+        operations.append({"op": "remove", "path": f"{notes}{pointer((EXCLUSION,))}"})
     if resume:
         operations.append({"op": "add", "path": "/spec/suspend", "value": False})
     return json_text(operations)

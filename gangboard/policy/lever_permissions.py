@@ -214,8 +214,10 @@ def lever_rights(options: PermissionOptions) -> tuple[LeverRights, ...]:
     rights = _rights_by_lever(changed, options)
     for system in registry.queue_systems():
         for resource in system.resources:
-            if system.lever is not None and resource.key in changed:
-                rights[system.lever.key] |= _rights(resource, changed)
+            for lever in system.levers if resource.key in changed else ():
+                rights[lever.key] |= _rights(resource, changed)
+        if system.relocation_lever is not None and system.relocation_lever.key in rights:
+            rights[system.relocation_lever.key] |= _relocated(changed, options)
     return tuple(
         LeverRights(lever.key, lever.title, frozenset({*rights[lever.key], _PODS}))
         for lever in registry.levers()
@@ -243,6 +245,18 @@ def _rights_by_lever(
             if key in usable:
                 rights[key] |= {right for job in jobs for right in _rights(job, changed)}
     return rights
+
+
+def _relocated(
+    changed: Mapping[str, PatchedResource], options: PermissionOptions
+) -> frozenset[Right]:
+    """Return the rights on the owners that can be relocated."""
+    return frozenset(
+        right
+        for kind in _served_kinds(options)
+        if kind.relocation_levers
+        for right in _rights(kind.resource, changed)
+    )
 
 
 def _creation_rights(lever: Lever, options: PermissionOptions) -> frozenset[Right] | None:

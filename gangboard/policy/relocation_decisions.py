@@ -47,7 +47,15 @@ def _levers(gang: Gang, uid: str) -> tuple[Lever, ...]:
     else:
         kind = kind_of(gang.owner)
         keys = kind.relocation_levers if kind is not None else ()
+        if keys and gang.queue.is_managed:
+            return _queue_levers(gang)
     return tuple(lever for key in keys if (lever := registry.lever(key)) is not None)
+
+
+def _queue_levers(gang: Gang) -> tuple[Lever, ...]:
+    system = queue_system(gang)
+    lever = system.relocation_lever if system is not None else None
+    return (lever,) if lever is not None else ()
 
 
 def decide(gang: Gang, job: Owner, desired: DesiredAction) -> LeverDecision | PlanRefusal:
@@ -212,9 +220,11 @@ def _explain(
             f"{plural(siblings, 'wait')} for it; a long wait may end {'it' if siblings == 1 else 'them'}."
         )
     reactions += decision.reactions
-    kind = kind_above(job.meta.controller)
-    if kind is not None:
-        reactions += kind.conduct.relocation_reactions(gang, job)
+    conducts = [
+        kind.conduct for kind in (kind_above(job.meta.controller), kind_of(job)) if kind is not None
+    ]
+    for conduct in conducts:
+        reactions += conduct.relocation_reactions(gang, job)
     if exclusion is not None:
         reactions.append(
             f"The exclusion of {exclusion.text} stays in this Job's template while it runs. gangboard "
@@ -226,6 +236,8 @@ def _explain(
     if exclusion is not None and desired.surroundings is not None:
         rivals = rivals_warning(pods, exclusion, desired.surroundings)
         warnings += [rivals] if rivals else []
+    for conduct in conducts:
+        warnings += conduct.relocation_warnings(gang, job, pods)
     warnings += _queue_warnings(gang, job, lever)
     before = ", ".join(sorted({pod.node for pod in pods}))
     return replace(
@@ -274,4 +286,6 @@ def _proof_warnings(levers: ClusterLevers) -> list[str]:
 def _queue_warnings(gang: Gang, job: Owner, lever: Lever) -> tuple[str, ...]:
     system = queue_system(gang)
     is_queued = gang.queue.is_managed or job.meta.ref.uid in gang.queued_jobs
-    return system.job_warnings(gang, job, lever) if is_queued and system is not None else ()
+    if not is_queued or system is None or lever in system.levers:
+        return ()
+    return system.job_warnings(gang, job, lever)

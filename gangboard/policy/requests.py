@@ -16,7 +16,7 @@ from urllib.parse import quote
 
 from gangboard.domain.action import Step, StepKind
 from gangboard.domain.hold import ACTION_ANNOTATION
-from gangboard.domain.objects import Meta
+from gangboard.domain.objects import Meta, ObjectRef
 from gangboard.domain.owner import Owner
 from gangboard.domain.text import label
 from gangboard.facts.gang import Gang
@@ -87,20 +87,26 @@ def wait_stopped(gang: Gang, job: Owner) -> Step:
 
 
 def restart_job(gang: Gang, job: Owner, action: str) -> Step:
-    """Return the resume at the end of a relocation.
-
-    It tests the uid only. The controller may have resumed the Job first, and a held Job has no stable generation.
-    """
+    """Return the resume at the end of a relocation."""
     ref = job.meta.ref
+    body = restart_patch(ref, ("spec", "suspend"), False, action)
+    return Step(StepKind.RESTART, f"Resume {label(ref)}", ref, "PATCH", path_of(gang, job), body)
+
+
+def restart_patch(ref: ObjectRef, field: Iterable[str], value: bool, action: str) -> str:
+    """Return the patch of the field that lets a Job run again.
+
+    It tests the uid only. A controller may have set the field first, and a held Job has no stable generation. An
+    earlier step of the action has set the annotation, so its map exists.
+    """
     mark = f"/metadata/annotations{pointer((ACTION_ANNOTATION,))}"
-    body = json_text(
+    return json_text(
         [
             {"op": "test", "path": "/metadata/uid", "value": ref.uid},
-            {"op": "add", "path": "/spec/suspend", "value": False},
+            {"op": "add", "path": pointer(field), "value": value},
             {"op": "add", "path": mark, "value": action},
         ]
     )
-    return Step(StepKind.RESTART, f"Resume {label(ref)}", ref, "PATCH", path_of(gang, job), body)
 
 
 def path_of(gang: Gang, owner: Owner) -> str:

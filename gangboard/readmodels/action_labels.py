@@ -108,7 +108,7 @@ def action_face(
     if state not in (ActionState.APPLIED, ActionState.VERIFIED):
         return Face(state, printable(state).capitalize(), "?", "unknown")
     if verb == Verb.RELOCATE:
-        return _relocated_face(state)
+        return _relocated_face(state, lever)
     suspends = verb == Verb.SUSPEND
     label = _done_label(suspends, lever, state, only_released)
     if state == ActionState.APPLIED:
@@ -118,9 +118,11 @@ def action_face(
     return Face(state, label, "●", "running")
 
 
-def _relocated_face(state: str) -> Face:
+def _relocated_face(state: str, lever: str) -> Face:
     if state == ActionState.APPLIED:
-        return Face(state, "Restarted, watching", "◌", "starting")
+        known = registry.lever(lever)
+        label = known.applied if known is not None else "Restarted"
+        return Face(state, f"{label}, watching", "◌", "starting")
     return Face(state, "Relocated", "●", "running")
 
 

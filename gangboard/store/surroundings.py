@@ -13,11 +13,15 @@ from gangboard.domain.resources import scheduler_units
 from gangboard.facts.gang import Gang
 from gangboard.facts.surroundings import Surroundings, WaitingPods
 from gangboard.store.capacity import NodeCapacityRow, read_stored_nodes, read_stored_shapes
+from gangboard.store.queue_rivals import count_queue_rivals
 from gangboard.store.uid_lookups import Reference, read_referenced
 
 
 def read_surroundings(cluster_id: int, gang: Gang) -> Surroundings:
-    """Return the nodes of a cluster and the pods of a gang that have a node (3 queries, more for large gangs)."""
+    """Return the nodes of a cluster and the pods of a gang that have a node (3 queries, more for large gangs).
+
+    For a Job with a queue entry of its own there are 2 more queries.
+    """
     stored = read_stored_shapes(cluster_id)
     if stored is None:
         return Surroundings(why="nodes: not read yet")
@@ -37,6 +41,9 @@ def read_surroundings(cluster_id: int, gang: Gang) -> Surroundings:
             for shape in shapes
             if shape["waiting"]
         ),
+        queue_rivals=count_queue_rivals(cluster_id, gang)
+        if gang.owner.meta.ref.is_job and gang.queue.entries
+        else None,
     )
 
 

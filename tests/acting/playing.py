@@ -107,6 +107,8 @@ ACTS: dict[str, tuple[Act, ...]] = {
                 launched.launcher_and_workers,
                 rays.suspended_and_resumed,
                 relocating.moved_in_a_queue,
+                relocating.moved_through_its_entry,
+                relocating.overtaken_in_a_queue,
                 relocating.moved_under_a_trainjob,
             ),
             holds=True,

@@ -6,12 +6,20 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Unpack
 
 from tests.acting.scene import Json, Scene, until, wait
 from tests.controlplane.nodes import make_nodes, node
 from tests.controlplane.objects import JobOptions, PodOptions, job, jobset, podgroup
-from tests.controlplane.queues import KUEUE, make_queue
+from tests.controlplane.queues import (
+    KUEUE,
+    cluster_queue,
+    in_queue,
+    kueue_workload,
+    local_queue,
+    make_queue,
+    resource_flavor,
+)
 from tests.controlplane.trainjobs import TRAINER, create_when_taken, runtime, trainjob
 
 JOB, SIBLING = "run-w-1", "run-w-0"
@@ -178,6 +186,89 @@ def moved_in_a_queue(scene: Scene) -> None:
     (workload,) = scene.client.list(KUEUE, "Workload", scene.namespace)
     conditions = {entry["type"]: entry["status"] for entry in workload["status"]["conditions"]}
     assert (conditions["Admitted"], conditions.get("Evicted", "False")) == ("True", "False")
+
+
+def moved_through_its_entry(scene: Scene) -> None:
+    """Kueue admits a Job again that left a node. The flavor adds a node selector, which Kueue restores meanwhile."""
+    scene.set_up(nodes=0)
+    _make_nodes(scene, 4)
+    name = scene.namespace
+    scene.client.create_all(
+        [
+            resource_flavor(name, node_labels=scene.where),
+            cluster_queue(name, {"cpu": "32"}, flavor=name),
+            local_queue("team", scene.namespace, cluster_queue=name),
+        ]
+    )
+    _run_in_queue(scene, "alone", "team", cpu="3", grace=1)
+    old, uid = _nodes(scene, "alone"), _job(scene, "alone")["metadata"]["uid"]
+    pods, workload = scene.uids("alone"), _workload_of(scene, "alone")
+    assert "annotations" not in scene.job("alone")["metadata"]
+    ended = _leave_through_entry(scene, "alone")
+    assert (ended["state"], ended["lever"]) == ("verified", "kueue-exclusion"), ended
+    assert min(old) not in _nodes(scene, "alone")
+    assert not pods & scene.uids("alone")
+    assert _job(scene, "alone")["metadata"]["uid"] == uid
+    assert _workload_of(scene, "alone")["metadata"]["uid"] == workload["metadata"]["uid"]
+    assert all(step["state"] == "done" for step in ended["steps"]), ended
+    before = scene.uids("alone")
+    _wait_allowed(scene, {}, "alone")
+    ended = scene.act("relocate", _job(scene, "alone"), avoid={})
+    assert (ended["state"], ended["lever"]) == ("verified", "kueue-exclusion"), ended
+    assert _terms(_job(scene, "alone")) == []
+    assert not before & scene.uids("alone")
+
+
+def overtaken_in_a_queue(scene: Scene) -> None:
+    """Kueue admits another Job first. The action waits, and succeeds when the Job runs again."""
+    scene.set_up(nodes=0)
+    _make_nodes(scene, 6)
+    queue = make_queue(scene.client, scene.namespace, {"cpu": "8"})
+    pods: PodOptions = {"cpu": "3", "grace": 1, "node_selector": scene.where}
+    _run_in_queue(scene, "alone", queue, **pods)
+    scene.client.create(_job_in_queue(scene, "rival", queue, **pods))
+    scene.code("rival", "waiting-for-quota")
+    avoid = {"nodes": [min(_nodes(scene, "alone"))]}
+    _wait_allowed(scene, avoid, "alone")
+    plan = scene.dry_run("relocate", _job(scene, "alone"), avoid=avoid)
+    assert any("1 waiting Workload could be admitted" in text for text in plan["warnings"]), plan
+    action = scene.request("relocate", _job(scene, "alone"), avoid=avoid)
+    seen: Json = {}
+
+    def waits() -> bool:
+        seen.update(scene.installation.get(f"actions/{action}/"))
+        return "not admitted yet" in seen["message"]
+
+    wait(waits, what="the action to wait for the queue", seen=lambda: seen)
+    assert seen["state"] == "applied", seen
+    scene.wait_running(PODS, "rival")
+    assert scene.pods("alone") == []
+    scene.client.delete("batch/v1", "Job", "rival", scene.namespace)
+    ended = scene.follow(action)
+    assert (ended["state"], ended["lever"]) == ("verified", "kueue-exclusion"), ended
+    assert avoid["nodes"][0] not in _nodes(scene, "alone")
+
+
+def _job_in_queue(scene: Scene, name: str, queue: str, **pods: Unpack[PodOptions]) -> Json:
+    return job(name, scene.namespace, parallelism=PODS, job_labels=in_queue(queue), **pods)
+
+
+def _run_in_queue(scene: Scene, name: str, queue: str, **pods: Unpack[PodOptions]) -> None:
+    """Create a Job in a queue and wait until it runs."""
+    scene.client.create(_job_in_queue(scene, name, queue, **pods))
+    scene.wait_running(PODS, name)
+
+
+def _leave_through_entry(scene: Scene, name: str) -> Json:
+    avoid = {"nodes": [min(_nodes(scene, name))]}
+    _wait_allowed(scene, avoid, name)
+    return scene.act("relocate", _job(scene, name), avoid=avoid)
+
+
+def _workload_of(scene: Scene, name: str) -> Json:
+    workload = kueue_workload(scene.client, _job(scene, name))
+    assert workload is not None
+    return workload
 
 
 def moved_under_a_trainjob(scene: Scene) -> None:

@@ -44,6 +44,8 @@ def test_each_lever_needs_its_own() -> None:
     }
     assert resources["hold"] == {HOLDS, "jobs.batch", "jobsets.jobset.x-k8s.io"}
     assert resources["parallelism"] == {"jobs.batch", "jobsets.jobset.x-k8s.io"}
+    assert resources["kueue-active"] == {"workloads.kueue.x-k8s.io"}
+    assert resources["kueue-exclusion"] == {"workloads.kueue.x-k8s.io", "jobs.batch"}
     assert resources["volcano_command"] == {"commands.bus.volcano.sh"}
     assert all(
         ("", "pods", "list") in {(r.group, r.plural, r.verb) for r in rights}
@@ -55,3 +57,5 @@ def test_disabled_and_unserved_levers_are_unavailable() -> None:
     assert "parallelism" not in {lever.lever for lever in lever_rights(PermissionOptions())}
     without = lever_rights(PermissionOptions(not_served=frozenset({HOLDS})))
     assert [lever.lever for lever in without if lever.lever in ("hold", "native")] == ["native"]
+    without = lever_rights(PermissionOptions(not_served=frozenset({"workloads.kueue.x-k8s.io"})))
+    assert not [lever.lever for lever in without if lever.lever.startswith("kueue")]

@@ -30,6 +30,7 @@ from gangboard.domain.pod_constraints import (
     Term,
     Toleration,
 )
+from gangboard.domain.queue import AssignedNodes
 from gangboard.facts.gang import Gang
 from gangboard.facts.surroundings import Surroundings, WaitingPods
 from gangboard.policy.exclusions import Exclusion, write_exclusion
@@ -78,7 +79,7 @@ def a_run(**fields: Any) -> tuple[Gang, Owner, Owner]:
     return a_gang(jobset, [first, second], **fields), first, second
 
 
-JOB_FIELDS = ("suspended", "exclusion", "template_affinity", "group_name")
+JOB_FIELDS = ("suspended", "exclusion", "template_affinity", "group_name", "deadline_seconds")
 
 
 def pods_on(job: Owner, *nodes: str, gpus: str = "4", **fields: Any) -> tuple[Pod, ...]:
@@ -313,8 +314,6 @@ def test_a_refused_change_of_a_template_is_a_warning() -> None:
 
 
 def test_an_admission_system_that_chose_the_nodes_is_refused() -> None:
-    from gangboard.domain.queue import AssignedNodes
-
     gang, job, _ = a_run()
     assigned = (AssignedNodes("kueue.x-k8s.io/podset", "w", {"n0": 2}),)
     owner = replace(gang.owner, queue="lq")

@@ -32,6 +32,7 @@ def test_levers_are_listed_in_order_of_preference() -> None:
         "exclusion",
         "volcano_command",
         "kueue-active",
+        "kueue-exclusion",
         "native",
         "hold",
         "hold-exclusion",

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from gangboard.actions import patches, relocation
+from gangboard.actions import patches, relocation, requeueing
 from gangboard.actions.actor_client import Json, get_object
 from gangboard.actions.drift_detection import unguard_older_actions
 from gangboard.actions.execution import ActionExecution
@@ -18,6 +18,7 @@ from gangboard.domain.action import ActionState
 from gangboard.domain.pod import Pod
 from gangboard.domain.text import is_or_are, names, out_of
 from gangboard.policy.exclusions import excludes
+from gangboard.store.models import ActionStep
 
 PAUSE, LONG_PAUSE = 0.25, 2.0
 QUICK_SECONDS = 10.0
@@ -35,6 +36,9 @@ def watch(execution: ActionExecution) -> float:
         return _end(execution, problem)
     if raw is None:
         return PAUSE
+    entry_step = requeueing.return_step(execution)
+    if entry_step is not None and patches.value_at(raw, "/spec/suspend") is True:
+        return _watch_queue(execution, entry_step)
     live = LiveReader(execution.client, execution.context.get("versions", {}))
     old = set(execution.context["pods"])
     every = live.pods(execution.action.namespace, execution.context["jobs"])
@@ -56,7 +60,7 @@ def watch(execution: ActionExecution) -> float:
     if _has_failed(raw):
         sentence = f"{execution.object_name} was restarted elsewhere and has failed since."
         return _end(execution, ActionExit(ActionState.FAILED, sentence))
-    if watched > START_SECONDS:
+    if (execution.now - _started_at(execution, entry_step)).total_seconds() > START_SECONDS:
         sentence = (
             f"{execution.object_name} was restarted, but {_progress(pods, wanted, ready)}. {_UNDO}"
         )
@@ -70,6 +74,38 @@ def watch(execution: ActionExecution) -> float:
 _UNDO = (
     "To allow its former nodes again, remove the exclusion: relocate it without a place to avoid."
 )
+
+
+def _watch_queue(execution: ActionExecution, step: ActionStep) -> float:
+    """Check once whether the Job is still in its queue. It runs elsewhere when it is admitted."""
+    execution.context.pop("admitted_since", None)
+    progress = requeueing.admission_progress(execution, step)
+    if isinstance(progress, ActionExit):
+        return _end(execution, progress)
+    watched = (execution.now - _applied_at(execution)).total_seconds()
+    name, exclusion = execution.object_name, relocation.exclusion_of(execution)
+    if watched > START_SECONDS:
+        where = f" outside {exclusion.text}" if exclusion is not None else ""
+        sentence = (
+            f"{name} has not run again within {START_SECONDS / 60:.0f} min: {progress}. Its template is changed, and "
+            f"it starts{where} when its queue admits it. Suspend it to take it out of the queue."
+        )
+        return _end(execution, ActionExit(ActionState.FAILED, sentence))
+    message = f"Requeued, watching: {progress}."
+    if message != execution.action.message:
+        execution.write(message=message, context=True)
+    return PAUSE if watched < QUICK_SECONDS else LONG_PAUSE
+
+
+def _started_at(execution: ActionExecution, entry_step: ActionStep | None) -> datetime:
+    """Return when the Job could start its pods: after the resume, or after its queue admitted it."""
+    if entry_step is None:
+        return _applied_at(execution)
+    since = execution.context.get("admitted_since")
+    if since is None:
+        since = execution.context["admitted_since"] = execution.now.isoformat()
+        execution.write(context=True)
+    return datetime.fromisoformat(since)
 
 
 def _applied_at(execution: ActionExecution) -> datetime:
@@ -91,7 +127,8 @@ def _problem(
         )
         return ActionExit(ActionState.REVERTED, sentence)
     since, now = _applied_at(execution), execution.now
-    if patches.value_at(raw, "/spec/suspend") is True:
+    in_queue = requeueing.return_step(execution) is not None
+    if patches.value_at(raw, "/spec/suspend") is True and not in_queue:
         undone = describe_undone(subject, raw, is_recreated=False, since=since, now=now)
         columns = {"reverted_by": undone.manager[:253], "held_seconds": undone.held_seconds}
         sentence = f"{undone.sentence} {name} has no pods now; the exclusion is in its template."

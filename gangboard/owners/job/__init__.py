@@ -26,6 +26,7 @@ from gangboard.domain.objects import Condition, first_true_condition, resumed_at
 from gangboard.domain.owner import Outcome, Owner, PodRequests, ReportedCounts, finish_by
 from gangboard.domain.traits import KindTraits
 from gangboard.owners.job import creation
+from gangboard.owners.job.conduct import MovedJob
 from gangboard.owners.job.creation import INDEXED
 from gangboard.plugins.owner_kind import KindNotes, OwnerKind
 
@@ -102,6 +103,7 @@ class Job(OwnerKind):
     makes = ()
     levers = ("suspend",)
     relocation_levers = ("exclusion",)
+    conduct = MovedJob()
     suspended_condition = "Suspended"
 
     def build(self, wire: WireJob, version: str) -> Owner:

@@ -8,7 +8,7 @@ JobSet ends.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
@@ -95,6 +95,13 @@ class JobSetConduct(JobConduct):
             f"{gang.name} does not count this as a restart, and its failure policy does not apply.",
         )
 
+    def relocation_warnings(self, gang: Gang, job: Owner, pods: Sequence[Pod]) -> tuple[str, ...]:
+        """Return warnings about an early completion of the JobSet, and about many writes to the held Job."""
+        if job.meta.ref.uid not in gang.child_jobs:
+            return ()
+        texts = (_completes_without(gang, job), _toleration_storm(gang, job, pods))
+        return tuple(text for text in texts if text)
+
     def warnings(
         self, gang: Gang, job: Owner, lever: Lever, chosen: frozenset[str]
     ) -> tuple[str, ...]:
@@ -125,23 +132,39 @@ def _completion_sentences(
     gang: Gang, jobs: Jobs, lever: Lever, policies: Policies
 ) -> tuple[str, ...]:
     name, targets = gang.name, policies.success_roles
-    stopped = sum(not targets or job.role_name in targets for job in jobs)
-    any_is_enough = policies.success_operator == "Any"
-    rivals = (
-        sum(gang.unfinished_by_role.get(role, 0) for role in targets)
-        if targets
-        else gang.unfinished
-    )
-    if stopped and not (any_is_enough and rivals > stopped):
+    if not _can_complete_without(gang, jobs, policies):
         return (
             f"{name} cannot complete while {they_are(jobs)} {lever.state} (success policy "
             f"{_success_policy_text(policies)}){_ttl_not_begun_text(policies)}.",
         )
     noun = f"Job of {names(targets)}" if targets else "Job"
-    when = f"one {noun}" if any_is_enough else f"every {noun}"
+    when = f"one {noun}" if policies.success_operator == "Any" else f"every {noun}"
     return (
         f"{name} completes when {when} does (success policy {_success_policy_text(policies)}); then "
         f"{_deletion_text(jobs)}{_ttl_deletion_text(policies, name)}.",
+    )
+
+
+def _can_complete_without(gang: Gang, jobs: Jobs, policies: Policies) -> bool:
+    """Return whether other Jobs are enough for the success policy."""
+    targets = policies.success_roles
+    stopped = sum(not targets or job.role_name in targets for job in jobs)
+    rivals = (
+        sum(gang.unfinished_by_role.get(role, 0) for role in targets)
+        if targets
+        else gang.unfinished
+    )
+    return not stopped or (policies.success_operator == "Any" and rivals > stopped)
+
+
+def _completes_without(gang: Gang, job: Owner) -> str:
+    """Return the warning that the JobSet may complete while a Job is away, which then is deleted (relocate.md §7)."""
+    policies = _policies(gang)
+    if policies is None or not _can_complete_without(gang, (job,), policies):
+        return ""
+    return (
+        f"{gang.name} may complete while {label(job.meta.ref)} is away (success policy "
+        f"{_success_policy_text(policies)}), and then deletes it."
     )
 
 
@@ -238,6 +261,32 @@ def _action_text(gang: Gang, job: Owner, lever: Lever, action: str) -> str:
     if action in _ONE_JOB_ACTIONS:
         return f"only that Job is re-created{used}; this one is not touched"
     return f"{name} restarts{used} and {label(job.meta.ref)} is {lever.after_restart}"
+
+
+# Writes to a held Job
+
+_MANY_TOLERATIONS = 8
+"""JobSet writes the tolerations of a held Job in a random order. With 12 it wrote 40 times a second and never stopped.
+With 5 it wrote twice (observed, relocate.md §10). The exact limit is unknown."""
+_ADDED_TOLERATIONS = frozenset({"node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"})
+"""Keys of the tolerations with effect NoExecute that the API server adds to each pod."""
+
+
+def _toleration_storm(gang: Gang, job: Owner, pods: Sequence[Pod]) -> str:
+    """Return the warning that the controller writes to the held Job all the time. The pods show its template."""
+    if not pods:
+        return ""
+    number = sum(
+        not (item.key in _ADDED_TOLERATIONS and item.effect == "NoExecute")
+        for item in pods[0].needs.tolerations
+    )
+    if number <= _MANY_TOLERATIONS:
+        return ""
+    wait = f" Its pods have up to {job.grace_seconds} s to end." if job.grace_seconds else ""
+    return (
+        f"The template of {gang.name} has {count(number, 'toleration')}: while {label(job.meta.ref)} is held, its "
+        f"controller may write to it many times a second, so it should not be held for long.{wait}"
+    )
 
 
 # Warnings before a Job is stopped

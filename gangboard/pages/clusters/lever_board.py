@@ -92,9 +92,10 @@ def _rows(levers: ClusterLevers, not_served: Collection[str], closed: str) -> It
         if resource.key not in not_served
     }
     queue_levers = {
-        system.lever.key
+        lever.key
         for system in registry.queue_systems()
-        if system.lever is not None and entries & set(system.resources)
+        if entries & set(system.resources)
+        for lever in system.levers
     }
     for lever in registry.levers():
         if lever.key in owner_levers | queue_levers:

@@ -22,6 +22,7 @@ from gangboard.queues.kueue.flavors import FLAVORS
 from gangboard.queues.kueue.forecast import forecast
 from gangboard.queues.kueue.integrations import POD_GROUP_LABEL
 from gangboard.queues.kueue.queues import QUEUE_RESOURCES
+from gangboard.queues.kueue.relocation import QueuedExclusion
 from gangboard.queues.kueue.workloads import WORKLOADS
 
 
@@ -54,6 +55,7 @@ class Kueue(QueueSystem):
         "runs it."
     }
     lever = WorkloadActive()
+    relocation_lever = QueuedExclusion()
     tested = "Kueue 0.19 on 1.37"
 
     def takes_over(self, owner: str, queue: str, suspended: bool) -> str:
@@ -85,11 +87,11 @@ class Kueue(QueueSystem):
         return (f"Kueue reserves quota for its pods all the same when it admits {gang.name}.",)
 
     def relocation_refusal(self, gang: Gang, job: Owner, pods: Sequence[Pod]) -> str:
-        """Refuse pods whose nodes Kueue has chosen, and Jobs that it admits one by one (observed with v0.19.2).
+        """Refuse pods whose nodes Kueue has chosen, and child Jobs that it admits one by one (observed with v0.19.2).
 
         After a change of the template Kueue pins the new pods to the former nodes, where they never start.
         """
-        if not gang.queue.is_managed or job.meta.ref.uid == gang.owner.meta.ref.uid:
+        if not gang.queue.is_managed:
             return f"Kueue would resume {label(job.meta.ref)} at once: suspend it by its Workload instead."
         if any(entry.assigned for entry in gang.entries):
             return (

@@ -26,12 +26,19 @@ from gangboard.policy.decision import (
     watch_seconds,
     yaml_value,
 )
+from gangboard.policy.exclusions import (
+    Exclusion,
+    exclude_step,
+    exclusion_sentences,
+    read_exclusion,
+)
 from gangboard.policy.phrases import gang_stopped
 from gangboard.policy.requests import FieldChange, json_patch, object_path
 from gangboard.queues.kueue.admission_checks import checks_text
 
 _WORKLOADS = "workloads.kueue.x-k8s.io"
-_FIELD = ("spec", "active")
+ACTIVE_FIELD = ("spec", "active")
+"""Path of the field that takes a Workload out of its queue."""
 _REASON_PREFIX = "DeactivatedDueTo"
 _MESSAGE_PREFIX = "The workload is deactivated due to "
 _REMEDIES = {
@@ -51,7 +58,7 @@ class WorkloadActive(Lever):
     title = "Deactivate in Kueue"
     description = "spec.active of the Workloads of an owner in a queue."
     done = "Deactivated"
-    writes = _FIELD
+    writes = ACTIVE_FIELD
 
     def decide(self, gang: Gang, subject: Owner, desired: DesiredAction) -> Decision | PlanRefusal:
         """Return a patch of each Workload of the owner."""
@@ -73,13 +80,26 @@ class WorkloadActive(Lever):
             refused = generation_unknown(entry.meta)
             if refused is not None:
                 return refused
+        exclusion = read_exclusion(subject.exclusion) if active else None
         return Decision(
-            lambda: tuple(_patch(gang, entry, active=active) for entry in changed),
+            lambda: (
+                *_removals(gang, subject, desired, exclusion),
+                *(_patch(gang, entry, active=active) for entry in changed),
+            ),
             before=_field_values(changed, active=not active),
             after=_field_values(changed, active=active),
             watch_seconds=watch_seconds(gang.owner.grace_seconds),
-            reactions=_activation_reactions(gang) if active else _deactivation_reactions(gang),
+            reactions=(*_activation_reactions(gang), *exclusion_sentences(exclusion))
+            if active
+            else _deactivation_reactions(gang),
         )
+
+
+def _removals(
+    gang: Gang, job: Owner, desired: DesiredAction, exclusion: Exclusion | None
+) -> tuple[Step, ...]:
+    """Return the step that removes the exclusion of an earlier relocation of a Job."""
+    return () if exclusion is None else (exclude_step(gang, job, desired.action, None),)
 
 
 def _patch(gang: Gang, entry: QueueEntry, *, active: bool) -> Step:
@@ -88,15 +108,21 @@ def _patch(gang: Gang, entry: QueueEntry, *, active: bool) -> Step:
     The generation is tested instead of the value, because `active` may be absent, which means true.
     """
     ref = entry.meta.ref
-    version = gang.cluster.api_versions.get(_WORKLOADS) or entry.meta.api_version
     return Step(
         StepKind.PATCH,
         f"{'Activate' if active else 'Deactivate'} {label(ref)} of Kueue",
         ref,
         "PATCH",
-        object_path(ref.group, version, ref.namespace, "workloads", ref.name),
-        json_patch(entry.meta, [FieldChange(_FIELD, active)], {}),
+        entry_path(gang, entry),
+        json_patch(entry.meta, [FieldChange(ACTIVE_FIELD, active)], {}),
     )
+
+
+def entry_path(gang: Gang, entry: QueueEntry) -> str:
+    """Return the path of a Workload in the served version."""
+    ref = entry.meta.ref
+    version = gang.cluster.api_versions.get(_WORKLOADS) or entry.meta.api_version
+    return object_path(ref.group, version, ref.namespace, "workloads", ref.name)
 
 
 def _already_text(gang: Gang, *, active: bool) -> str:
@@ -116,12 +142,12 @@ def _deactivation_reactions(gang: Gang) -> tuple[str, ...]:
     """Return the reactions of Kueue if the Workload of an owner is deactivated."""
     if not gang.queue.may_run:
         return (
-            f"Kueue takes {gang.name} out of {_queue_text(gang)} until it is resumed; it has no pods "
+            f"Kueue takes {gang.name} out of {queue_text(gang)} until it is resumed; it has no pods "
             "to lose.",
         )
     return (
         f"Kueue evicts {gang.name}, suspends it and does not queue it again until it is resumed; "
-        f"its quota in {_queue_text(gang)} is released.",
+        f"its quota in {queue_text(gang)} is released.",
         gang_stopped(gang),
     )
 
@@ -129,12 +155,13 @@ def _deactivation_reactions(gang: Gang) -> tuple[str, ...]:
 def _activation_reactions(gang: Gang) -> tuple[str, ...]:
     """Return the reactions of Kueue if the Workload of an owner is activated again."""
     return (
-        f"Kueue puts {gang.name} back into {_queue_text(gang)}: it may have to wait, and its pods may "
+        f"Kueue puts {gang.name} back into {queue_text(gang)}: it may have to wait, and its pods may "
         "get other nodes.",
     )
 
 
-def _queue_text(gang: Gang) -> str:
+def queue_text(gang: Gang) -> str:
+    """Return the queue of a gang for sentences."""
     return f"queue {gang.queue.queue}" if gang.queue.queue else "its queue"
 
 
