@@ -38,6 +38,7 @@ _TIME_KEYS = frozenset(
         "missing_since",
         "stopping_since",
         "removing_since",
+        "not_before",
     }
 )
 """Keys with times in the context of an action."""

@@ -74,6 +74,16 @@ class LiveReader:
             return None
         return LiveOwner(_model(resource, body, self.version(resource), Owner), json.loads(body))
 
+    def read_entry(self, group: str, kind: str, namespace: str, name: str) -> QueueEntry | None:
+        """Return an entry of an admission system by name, or None."""
+        for resource in registry.queue_resources(QueueEntry):
+            if (resource.group, resource.kind) == (group, kind):
+                version = self.version(resource)
+                path = object_path(group, version, resource.plural, namespace, name)
+                body = get_body(self.client, path)
+                return _model(resource, body, version, QueueEntry) if body is not None else None
+        return None
+
     def read_gang(self, target: LiveOwner, stored: Gang | None, cluster: ClusterView) -> Gang:
         """Return the gang of an owner or child Job from live objects, without pods. Groups are the stored ones."""
         now = datetime.now(UTC)

@@ -31,6 +31,8 @@ class Surroundings:
     owners_on: Mapping[str, frozenset[str]] = field(default_factory=dict)
     """Node → uids of the owners of the gangs with pods on it."""
     waiting: tuple[WaitingPods, ...] = ()
+    promised: frozenset[str] = frozenset()
+    """Nodes that an admission system has assigned to more pods than run there. Empty if it chose no node of the gang."""
     names_nodes: bool = False
     """The requester may see the names of all nodes, not only of those with its own pods."""
     is_stored: bool = True
