@@ -120,11 +120,10 @@ def _decide_with(
     refused = _queue_refusal(gang, job, pods)
     if refused is not None:
         return refused
-    place: _Place | PlanRefusal = _Place()
-    if desired.avoid is not None:
-        place = _place(gang, job, desired, desired.avoid, lever)
-        if isinstance(place, PlanRefusal):
-            return place
+    avoid = desired.avoid
+    place = _place(gang, job, desired, avoid, lever) if avoid is not None else _Place()
+    if isinstance(place, PlanRefusal):
+        return place
     wanted = replace(desired, exclusion=place.exclusion, replacement=place.replacement)
     decision = lever.decide(gang, job, wanted)
     if isinstance(decision, PlanRefusal):

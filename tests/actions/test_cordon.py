@@ -99,8 +99,8 @@ def topology(assigned: tuple[Site, Topology]) -> Topology:
     return assigned[1]
 
 
-def ask(site: Site, **options: object) -> str:
-    return site.request("relocate", avoid=Avoid(tuple(nodes_of(site))), **options)
+def ask(site: Site) -> str:
+    return site.request("relocate", avoid=Avoid(tuple(nodes_of(site))))
 
 
 def play(site: Site, when: str, do: Callable[[], object], **options: object) -> Action:

@@ -23,8 +23,8 @@ from gangboard.queues.kueue.admission_checks import CHECKS
 from gangboard.queues.kueue.flavors import FLAVORS
 from gangboard.queues.kueue.forecast import forecast
 from gangboard.queues.kueue.integrations import POD_GROUP_LABEL
-from gangboard.queues.kueue.node_replacement import find_replacement
 from gangboard.queues.kueue.queues import QUEUE_RESOURCES
+from gangboard.queues.kueue.replaceable_nodes import find_replacement
 from gangboard.queues.kueue.workloads import WORKLOADS
 
 
