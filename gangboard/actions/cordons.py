@@ -14,6 +14,7 @@ from gangboard.actions import actor_client
 from gangboard.actions.actor_client import Json, NoActorError, get_object
 from gangboard.actions.execution import ActionExecution
 from gangboard.actions.finishing import (
+    OPEN_CORDONS,
     ActionExit,
     exit_early,
     is_cordon_open,
@@ -43,6 +44,34 @@ _ATTEMPTS = "uncordoning"
 
 
 # Before the Job moves
+
+
+def other_cordon(execution: ActionExecution) -> ActionExit | None:
+    """Return the end of an action if another one has a cordon for the same gang (1 query), else None.
+
+    With a second cordoned node the admission system evicts the whole gang. Call it after the own step is stored
+    as `sending`: of two actions at once, at least one sees the other.
+    """
+    gang = execution.action.gang_id
+    cordons = ActionStep.objects.filter(
+        action__gang_id=gang, kind=StepKind.CORDON.value, state__in=OPEN_CORDONS
+    )
+    ended = ActionStep.objects.filter(
+        action__gang_id=gang, kind=StepKind.UNCORDON.value, state=StepState.DONE.value
+    )
+    other = (
+        cordons.exclude(action=execution.action)
+        .exclude(action__in=ended.values("action"))
+        .select_related("action")
+        .first()
+    )
+    if other is None:
+        return None
+    sentence = (
+        f"{other.action.kind} {other.action.name} of the same gang leaves node {other.subject['name']} now, and a second "
+        "cordon would end the whole gang: try again when that has ended."
+    )
+    return ActionExit(ActionState.CONFLICT, sentence)
 
 
 def record_cordoned(execution: ActionExecution, step: ActionStep, columns: dict[str, Any]) -> float:

@@ -21,6 +21,8 @@ after the request was sent, there will be none."""
 BEYOND_GRACE = 60.0
 """How long after their grace period the pods of a relocated Job may exist, in seconds. The Job then stays
 suspended."""
+OPEN_CORDONS = (StepState.SENDING.value, StepState.UNKNOWN.value, StepState.DONE.value)
+"""States of the step that cordons a node, in which the node may be cordoned."""
 KEEPS_HOLD = "keeps_hold"
 """Key in the context of an ended action whose Hold must stay."""
 
@@ -86,12 +88,12 @@ def _keeps_cordon(
     execution: ActionExecution, step: ActionStep | None, columns: dict[str, Any] | None
 ) -> bool:
     """Return whether a node may be cordoned by the action once the result of its last step is written."""
-    is_refused = (
-        step is not None
-        and step.kind == StepKind.CORDON.value
-        and (columns or {}).get("status") is not None
-    )
-    return is_cordon_open(execution) and not is_refused
+    result = columns or {}
+    is_unsent = result.get("state") == StepState.SKIPPED.value
+    is_refused = result.get("status") is not None
+    if step is not None and step.kind == StepKind.CORDON.value and (is_unsent or is_refused):
+        return False
+    return is_cordon_open(execution)
 
 
 def step_of_kind(execution: ActionExecution, kind: StepKind) -> ActionStep | None:
@@ -110,11 +112,7 @@ def is_cordon_open(execution: ActionExecution) -> bool:
         return False
     if cordon.state == StepState.FAILED.value:
         return cordon.status is None
-    return cordon.state in (
-        StepState.SENDING.value,
-        StepState.UNKNOWN.value,
-        StepState.DONE.value,
-    )
+    return cordon.state in OPEN_CORDONS
 
 
 def has_moved_job(execution: ActionExecution) -> bool:

@@ -207,6 +207,9 @@ def _send(execution: ActionExecution, step: ActionStep) -> float:
         **columns,
     )
     execution.checkpoint(f"{step.kind}:about-to-send")
+    if step.kind == StepKind.CORDON.value and (exit_ := cordons.other_cordon(execution)):
+        columns = {"state": StepState.SKIPPED.value, "sends": step.sends - 1}
+        return exit_early(execution, exit_, step, columns)
     execution.check_lease()
     try:
         answer = actor_client.send(execution.client, step)

@@ -234,6 +234,25 @@ def test_a_cordon_of_somebody_else_stays(site: Site, topology: Topology) -> None
     assert site.wire.writes("patch", "nodes") == []
 
 
+def test_a_second_node_of_the_gang_is_not_cordoned_meanwhile(site: Site) -> None:
+    """Kueue would evict the whole JobSet. Both requests are checked before the first cordon is seen."""
+    (second,) = nodes_of(site, "train-workers-1")
+    other = site.request("relocate", "train-workers-1", avoid=Avoid((second,)))
+    ended: list[Action] = []
+    action = play(site, "cordon:recorded", lambda: ended.append(site.engine().finish(other)))
+    assert action.state == "verified", action.message
+    (refused,) = ended
+    assert refused.state == "conflict", refused.message
+    assert f"Job {WORKER} of the same gang leaves node" in refused.message
+    assert not is_cordoned(site, second)
+    (step,) = refused.steps.filter(kind="cordon")
+    assert (step.state, step.sends) == ("skipped", 0)
+    # The end of the first cordon lets the next one begin.
+    site.poll()
+    action = site.act("relocate", "train-workers-1", avoid=Avoid((second,)))
+    assert "leaves node" not in action.message
+
+
 def test_a_cordon_that_comes_first_is_a_conflict(site: Site) -> None:
     """An admin cordons the node after the dry run, and is not overruled."""
     (before,) = nodes_of(site)
