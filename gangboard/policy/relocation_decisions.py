@@ -261,7 +261,7 @@ def _explain(
     reactions += decision.reactions
     kind = kind_above(job.meta.controller)
     if kind is not None:
-        reactions += kind.conduct.relocation_reactions(gang, job)
+        reactions += kind.conduct.relocation_reactions(gang, job, lever)
     if exclusion is not None and not lever.cordons:
         reactions.append(
             f"The exclusion of {exclusion.text} stays in this Job's template while it runs. gangboard "

@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 
 from tests.acting.scene import Json, Scene, wait
 from tests.controlplane.client import ApiError
-from tests.controlplane.nodes import make_nodes, node
+from tests.controlplane.nodes import make_nodes, node, with_annotations
 from tests.controlplane.objects import JobOptions, jobset
 from tests.controlplane.queues import (
     KUEUE,
@@ -20,7 +20,7 @@ from tests.controlplane.queues import (
     local_queue,
 )
 
-JOB, SIBLING = "run-w-0", "run-d-0"
+JOB, SIBLING = "run-w-1", "run-w-0"
 PODS = 2
 RACK = "rack"
 MARK = "gangboard.dev/cordoned-by"
@@ -48,7 +48,7 @@ def no_spare_node(scene: Scene) -> None:
 
         def is_refused() -> bool:
             plan.update(scene.dry_run("relocate", _job(scene), avoid=avoid))
-            return "Nothing else fits" in plan["why_not"]
+            return "Nothing else fits" in (plan["why_not"] or "")
 
         wait(is_refused, what="the relocation to be refused", seen=lambda: plan)
         assert plan["why_not"].endswith("Kueue would evict the whole JobSet."), plan
@@ -94,7 +94,7 @@ def _assigned(scene: Scene, *, racks: tuple[str, ...], topology: str) -> Iterato
     make_nodes(
         scene.client,
         [
-            node(name, cpu="8", labels={**scene.where, RACK: rack})
+            with_annotations(node(name, cpu="8", labels={**scene.where, RACK: rack}))
             for name, rack in zip(names, racks, strict=True)
         ],
     )
@@ -109,10 +109,14 @@ def _assigned(scene: Scene, *, racks: tuple[str, ...], topology: str) -> Iterato
     scene.client.create_all(made)
     try:
         scene.client.create(local_queue("queue", scene.namespace, cluster_queue=shared))
-        pods: JobOptions = {"pods": PODS, "cpu": "3", "grace": 1, "node_selector": scene.where}
-        manifest = jobset(
-            "run", scene.namespace, jobs={"d": pods, "w": pods}, labels=in_queue("queue")
-        )
+        pods: JobOptions = {
+            "replicas": 2,
+            "pods": PODS,
+            "cpu": "3",
+            "grace": 1,
+            "node_selector": scene.where,
+        }
+        manifest = jobset("run", scene.namespace, jobs={"w": pods}, labels=in_queue("queue"))
         for entry in manifest["spec"]["replicatedJobs"]:
             template = entry["template"]["spec"]["template"].setdefault("metadata", {})
             template["annotations"] = {f"kueue.x-k8s.io/podset-{topology}-topology": RACK}

@@ -11,7 +11,7 @@ from gangboard.policy.cordons import cordon, uncordon
 from gangboard.policy.lever_permissions import PermissionOptions
 from tests.controlplane.client import ApiError, Json, wait
 from tests.controlplane.cluster import ControlPlane
-from tests.controlplane.nodes import delete_nodes, make_nodes, node
+from tests.controlplane.nodes import delete_nodes, make_nodes, node, with_annotations
 from tests.permissions.installed import DENIED, Installed, installed, trial_of_actor
 from tests.permissions.steps import send
 
@@ -27,7 +27,9 @@ def with_nodes(request: pytest.FixtureRequest) -> Iterator[Installed]:
     """The accounts with the right to cordon, and a node."""
     plane: ControlPlane = request.getfixturevalue(f"controlplane_{request.param}")
     with installed(plane, OPTIONS) as installation:
-        make_nodes(installation.admin, [node(NODE, cpu="4", labels={"team": "a"})])
+        make_nodes(
+            installation.admin, [with_annotations(node(NODE, cpu="4", labels={"team": "a"}))]
+        )
         try:
             wait(lambda: _may_patch(installation), what="the role for nodes to be in force")
             yield installation

@@ -99,6 +99,7 @@ def test_one_node_is_cordoned_and_only_its_pods_need_another() -> None:
     assert "Node n0 is cordoned for everybody while the Job moves" in text
     assert "It fits now on n3; Kueue chooses." in plan.reactions or "n1" in text
     assert "template" not in text
+    assert "exclusion" not in text
 
 
 def test_its_own_other_pods_keep_their_nodes() -> None:
