@@ -33,8 +33,9 @@ from gangboard.store.models import ActionStep
 PAUSE = 0.25
 TAINT_SECONDS = 30.0
 """How long the taint of a cordon may take. The node controller adds it within a second (observed)."""
-REPLACED_SECONDS = 30.0
-"""How long the new assignment may take. It takes up to 1.5 s after the last pod is gone (observed)."""
+REPLACED_SECONDS = 60.0
+"""How long the new assignment may take. It takes up to 1.5 s after the last pod is gone (observed), and the
+admission system may restart meanwhile."""
 LATEST_ARRIVAL = 60.0
 """An API server ends a request after 60 s, so a cordon whose answer was lost cannot come later."""
 PATIENCE_SECONDS = 60.0
