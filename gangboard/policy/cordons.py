@@ -33,7 +33,6 @@ def cordon(node: str, action: str) -> Step:
     body = json_text(
         [
             {"op": "test", "path": _FIELD, "value": None},
-            {"op": "test", "path": _MARK, "value": None},
             {"op": "add", "path": _FIELD, "value": True},
             {"op": "add", "path": _MARK, "value": action},
         ]
