@@ -368,6 +368,17 @@ def test_a_read_only_cluster_gets_its_node_back(site: Site, boundary: str) -> No
     runs_uncordoned(site, action, before)
 
 
+def test_an_action_that_expires_leaves_no_cordon(site: Site) -> None:
+    """The worker was away for longer than an unsent action lives."""
+    (before,) = nodes_of(site)
+    pods = site.uids(WORKER)
+    action = play(site, "cordon:recorded", lambda: site.clock.advance(400))
+    assert action.state == "expired", action.message
+    assert "Done before that: Cordon node" in action.message
+    runs_uncordoned(site, action, before)
+    assert site.uids(WORKER) == pods
+
+
 def test_a_job_that_was_created_again_leaves_no_cordon(site: Site) -> None:
     (before,) = nodes_of(site)
     action = play(site, "patch:recorded", site.make_anew)
