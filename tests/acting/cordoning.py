@@ -70,9 +70,10 @@ def cordoned_under_kills(scene: Scene) -> None:
         (left,) = _nodes(scene, JOB)
         avoid = {"nodes": [left]}
         _wait_allowed(scene, avoid)
-        with _killing(scene, left):
+        with _killing(scene, left) as killed:
             action = scene.request("relocate", _job(scene), avoid=avoid)
             ended = scene.follow(action, timeout=300)
+        assert killed == ["worker", "kueue"], ended
         wait(lambda: not _is_cordoned(scene, left), what="the end of the cordon")
         assert scene.holds() == []
         assert ended["state"] in ("verified", "failed"), ended
@@ -172,24 +173,29 @@ def _wait_allowed(scene: Scene, avoid: Json) -> None:
 
 
 @contextmanager
-def _killing(scene: Scene, left: str) -> Iterator[None]:
-    """Kill the worker once the node is cordoned, and Kueue once the Job is suspended."""
+def _killing(scene: Scene, left: str) -> Iterator[list[str]]:
+    """Kill the worker once the node is cordoned, and Kueue once the Job is suspended. Yield what was killed."""
     over = threading.Event()
+    killed: list[str] = []
 
-    def kill_once(is_time: Callable[[], bool], kill: Callable[[], None]) -> None:
+    def kill_once(name: str, is_time: Callable[[], bool], kill: Callable[[], None]) -> None:
         while not over.wait(0.02):
             if is_time():
                 kill()
+                killed.append(name)
                 return
 
     def kill_worker() -> None:
-        for pid in scene.installation.children("--queues act"):
+        pids = scene.installation.children("--queues act")
+        assert pids
+        for pid in pids:
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
 
     def run() -> None:
-        kill_once(lambda: _is_cordoned(scene, left), kill_worker)
+        kill_once("worker", lambda: _is_cordoned(scene, left), kill_worker)
         kill_once(
+            "kueue",
             lambda: bool(_job(scene)["spec"]["suspend"]),
             lambda: scene.plane.restart_process("kueue", kill=True),
         )
@@ -197,7 +203,7 @@ def _killing(scene: Scene, left: str) -> Iterator[None]:
     thread = threading.Thread(target=run, name="kills")
     thread.start()
     try:
-        yield
+        yield killed
     finally:
         over.set()
         thread.join(120)
