@@ -246,6 +246,11 @@ LOGS = env.read_bool(
     default=False,
     meaning="pages and API show logs of containers to people with the role logs; print_rbac then includes pods/log",
 )
+CORDON = env.read_bool(
+    "GANGBOARD_CORDON",
+    default=False,
+    meaning="a relocation may cordon one node for a moment, where an admission system chose the nodes; print_rbac then includes nodes",
+)
 PROMETHEUS_SOURCES = env.read_prometheus(
     "GANGBOARD_PROMETHEUS_SOURCES",
     "servers that measure accelerator use, NAME=ADDRESS for each cluster, separated by commas; * is every other cluster",

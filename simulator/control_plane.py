@@ -15,6 +15,7 @@ from simulator.job_controller import JobController
 from simulator.jobset_controller import JobSetController
 from simulator.kubelet import Collector, Kubelet
 from simulator.kueue import KueueController
+from simulator.node_controller import NodeController
 from simulator.objects import Objects
 from simulator.resources import Resource
 from simulator.scheduler import Scheduler
@@ -90,7 +91,9 @@ class SimulatedControlPlane:
         jobsets = JobSetController(self.world, independent=independent)
         self.scheduler.adopt_waiting_pods()
         collector = Collector(self.world, self.kubelet)
-        for controller in (self.kubelet, jobs, jobsets, self.queueing, self.scheduler, collector):
+        nodes = NodeController(self.world)
+        controllers = (self.kubelet, jobs, jobsets, self.queueing, nodes, self.scheduler, collector)
+        for controller in controllers:
             self.world.watch(controller.reconcile)
         for kind in kinds.by_kind().values():
             if hasattr(kind, "controller") and kind.RESOURCES[0] in self.store.resources():

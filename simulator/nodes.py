@@ -50,7 +50,12 @@ def node(
     return {
         "apiVersion": "v1",
         "kind": "Node",
-        "metadata": {"name": name, "labels": {**base, **(labels or {})}},
+        "metadata": {
+            "name": name,
+            "labels": {**base, **(labels or {})},
+            # The node controller gives each node this annotation.
+            "annotations": {"node.alpha.kubernetes.io/ttl": "0"},
+        },
         "spec": spec,
         "status": {
             "addresses": [{"address": name, "type": "Hostname"}],

@@ -11,7 +11,15 @@ from dataclasses import dataclass, field
 
 from django.db import DatabaseError, InterfaceError
 
-from gangboard.actions import actor_client, checking, finishing, hold_removal, retries, sending
+from gangboard.actions import (
+    actor_client,
+    checking,
+    cordons,
+    finishing,
+    hold_removal,
+    retries,
+    sending,
+)
 from gangboard.actions.actor_client import ClientFactory, NoActorError
 from gangboard.actions.clock import Clock, RealClock
 from gangboard.actions.execution import ActionExecution, Checkpoint, repair_future_times
@@ -168,6 +176,8 @@ def _next(execution: ActionExecution) -> float:
 def _dispatch(execution: ActionExecution) -> float:
     if "exit" in execution.context:
         return hold_removal.remove_hold(execution)
+    if execution.action.finished_at is not None:
+        return cordons.lift_after_end(execution)
     if execution.state is ActionState.REQUESTED:
         return checking.check(execution)
     if execution.state is ActionState.APPLIED:

@@ -40,6 +40,7 @@ _TIME_KEYS = frozenset(
         "removing_since",
         "forbidden_since",
         "admitted_since",
+        "not_before",
     }
 )
 """Keys with times in the context of an action."""

@@ -21,6 +21,8 @@ after the request was sent, there will be none."""
 BEYOND_GRACE = 60.0
 """How long after their grace period the pods of a relocated Job may exist, in seconds. The Job then stays
 suspended."""
+OPEN_CORDONS = (StepState.SENDING.value, StepState.UNKNOWN.value, StepState.DONE.value)
+"""States of the step that cordons a node, in which the node may be cordoned."""
 KEEPS_HOLD = "keeps_hold"
 """Key in the context of an ended action whose Hold must stay."""
 
@@ -46,7 +48,7 @@ def exit_early(
     """
     exit_ = replace(exit_, sentence=f"{exit_.sentence} {_completed_steps(execution)}".strip())
     hold = execution.context.get("hold")
-    if not _must_undo(execution):
+    if not _must_undo(execution) and not _keeps_cordon(execution, step, step_columns):
         finish(execution, exit_, step=step, step_columns=step_columns)
         return 0.0
     execution.context["exit"] = {
@@ -56,7 +58,7 @@ def exit_early(
         "tries": 0,
     }
     execution.checkpoint("exit:begin")
-    undo = f"Hold {hold['name']} is being removed." if hold else "It is being resumed."
+    undo = f"Hold {hold['name']} is being removed." if hold else "Its changes are being undone."
     execution.write(
         message=f"{exit_.sentence} {undo}",
         step=step,
@@ -79,8 +81,44 @@ def _must_undo(execution: ActionExecution) -> bool:
         return has_hold
     if execution.action.verb != Verb.RELOCATE or execution.context.get("restarted"):
         return False
+    return has_hold or has_moved_job(execution)
+
+
+def _keeps_cordon(
+    execution: ActionExecution, step: ActionStep | None, columns: dict[str, Any] | None
+) -> bool:
+    """Return whether a node may be cordoned by the action once the result of its last step is written."""
+    result = columns or {}
+    is_unsent = result.get("state") == StepState.SKIPPED.value
+    is_refused = result.get("status") is not None
+    if step is not None and step.kind == StepKind.CORDON.value and (is_unsent or is_refused):
+        return False
+    return is_cordon_open(execution)
+
+
+def step_of_kind(execution: ActionExecution, kind: StepKind) -> ActionStep | None:
+    """Return the step of a kind that an action has at most once."""
+    return next((step for step in execution.steps if step.kind == kind.value), None)
+
+
+def is_cordon_open(execution: ActionExecution) -> bool:
+    """Return whether a node may still be cordoned by the action.
+
+    A refused request has a status. Without one its answer was lost, and it may still be carried out.
+    """
+    cordon = step_of_kind(execution, StepKind.CORDON)
+    uncordon = step_of_kind(execution, StepKind.UNCORDON)
+    if cordon is None or uncordon is None or uncordon.state == StepState.DONE.value:
+        return False
+    if cordon.state == StepState.FAILED.value:
+        return cordon.status is None
+    return cordon.state in OPEN_CORDONS
+
+
+def has_moved_job(execution: ActionExecution) -> bool:
+    """Return whether the action may have suspended its Job."""
     open_states = (StepState.PENDING.value, StepState.SKIPPED.value)
-    return has_hold or any(
+    return any(
         step.kind == StepKind.PATCH.value and step.state not in open_states
         for step in execution.steps
     )
@@ -93,6 +131,7 @@ def _completed_steps(execution: ActionExecution) -> str:
     kinds = (
         StepKind.PATCH.value,
         StepKind.CREATE.value,
+        StepKind.CORDON.value,
         StepKind.EXCLUDE.value,
         StepKind.DELETE_HOLD.value,
     )
@@ -112,12 +151,19 @@ def finish(
     step: ActionStep | None = None,
     step_columns: dict[str, Any] | None = None,
 ) -> None:
-    """Write the final state. Pending steps are skipped."""
+    """Write the final state. Pending steps are skipped.
+
+    A cordon that outlasts the action keeps it due, without an exit that would be repeated.
+    """
+    keeps_cordon = _keeps_cordon(execution, step, step_columns)
+    if keeps_cordon:
+        execution.context.pop("exit", None)
 
     def close() -> None:
-        ActionStep.objects.filter(action=execution.action, state=StepState.PENDING.value).update(
-            state=StepState.SKIPPED.value
-        )
+        pending = ActionStep.objects.filter(action=execution.action, state=StepState.PENDING.value)
+        if keeps_cordon:
+            pending = pending.exclude(kind=StepKind.UNCORDON.value)
+        pending.update(state=StepState.SKIPPED.value)
         if in_transaction is not None:
             in_transaction()
 
@@ -128,7 +174,7 @@ def finish(
         step=step,
         step_columns=step_columns,
         finished_at=execution.now,
-        due_at=None,
+        due_at=execution.now if keeps_cordon else None,
         context=True,
         in_transaction=close,
         **exit_.columns,
@@ -138,7 +184,9 @@ def finish(
 
 def add_removal(execution: ActionExecution, hold: dict[str, Any] | None) -> None:
     """Add the step that removes the Hold, or reuse the planned one. Steps that are not sent yet are skipped."""
-    pending = ActionStep.objects.filter(action=execution.action, state=StepState.PENDING.value)
+    pending = ActionStep.objects.filter(
+        action=execution.action, state=StepState.PENDING.value
+    ).exclude(kind=StepKind.UNCORDON.value)
     if hold is None:
         pending.update(state=StepState.SKIPPED.value)
         return

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from gangboard.actions import patches, rollback
+from gangboard.actions import cordons, patches, rollback
 from gangboard.actions.actor_client import NoActorError, get_object
 from gangboard.actions.execution import ActionExecution
 from gangboard.actions.finishing import (
@@ -20,6 +20,8 @@ from gangboard.actions.finishing import (
     ActionExit,
     add_removal,
     finish,
+    has_moved_job,
+    is_cordon_open,
     leave_suspended,
 )
 from gangboard.actions.live_objects import LiveReader
@@ -41,6 +43,10 @@ _ROLLBACK_RETRY = 2.0
 def remove_hold(execution: ActionExecution) -> float:
     """Try once to remove the action's own Hold. Return the seconds until the next try, 0 if done."""
     exit_ = execution.context["exit"]
+    # The admission system gets the node back first, so that it need not replace it any more.
+    delay = cordons.lift(execution)
+    if delay and cordons.is_patient(execution):
+        return delay
     if execution.context.get("hold") is None:
         return _end_without_hold(execution)
     step = _removal_step(execution)
@@ -60,7 +66,7 @@ def remove_hold(execution: ActionExecution) -> float:
     if rollback_sentence is None:
         return _ROLLBACK_RETRY
     removed = _with_removal(exit_["sentence"], execution.context["hold"]["name"])
-    sentence = f"{removed} {rollback_sentence}".strip()
+    sentence = _joined(removed, rollback_sentence, cordons.remaining_sentence(execution))
     execution.context["removed_hold"] = execution.context["hold"].get("uid", "")
     columns = {"state": StepState.DONE.value, "result": "It is gone.", "at": execution.now}
 
@@ -70,6 +76,10 @@ def remove_hold(execution: ActionExecution) -> float:
     if execution.action.finished_at is None:
         finish(execution, ActionExit(ActionState(exit_["state"]), sentence), close)
     else:
+        if is_cordon_open(execution):
+            execution.context.pop("exit")
+            execution.write(message=sentence, context=True, in_transaction=close)
+            return 0.0
         execution.write(message=sentence, due_at=None, context=True, in_transaction=close)
     return 0.0
 
@@ -79,13 +89,17 @@ def _end_without_hold(execution: ActionExecution) -> float:
     pods = _ending_pods(execution)
     if pods:
         return _wait_for_pods(execution, pods)
-    rollback_sentence = _roll_back(execution)
+    rollback_sentence = _roll_back(execution) if has_moved_job(execution) else ""
     if rollback_sentence is None:
         return _ROLLBACK_RETRY
     exit_ = execution.context["exit"]
-    sentence = f"{exit_['sentence']} {rollback_sentence}".strip()
+    sentence = _joined(exit_["sentence"], rollback_sentence, cordons.remaining_sentence(execution))
     finish(execution, ActionExit(ActionState(exit_["state"]), sentence))
     return 0.0
+
+
+def _joined(*sentences: str) -> str:
+    return " ".join(filter(None, sentences))
 
 
 def _ending_pods(execution: ActionExecution) -> tuple[Pod, ...]:

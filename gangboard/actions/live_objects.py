@@ -83,11 +83,16 @@ class LiveReader:
             return None
         return LiveOwner(_model(resource, body, self.version(resource), Owner), json.loads(body))
 
-    def read_entry(self, resource: Resource, path: str) -> LiveEntry | None:
-        """Return the queue entry at a path, or None."""
+    def read_entry(self, group: str, kind: str, path: str) -> LiveEntry | None:
+        """Return the queue entry of a kind at a path, or None if it is gone."""
         body = get_body(self.client, path)
         if body is None:
             return None
+        resource = next(
+            resource
+            for resource in registry.queue_resources(QueueEntry)
+            if (resource.group, resource.kind) == (group, kind)
+        )
         return LiveEntry(
             _model(resource, body, self.version(resource), QueueEntry), json.loads(body)
         )

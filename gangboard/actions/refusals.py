@@ -72,7 +72,7 @@ def _moved_on(execution: ActionExecution, step: ActionStep, name: str) -> Action
         return ActionExit(ActionState.GONE, f"{name} is gone.")
     meta = raw["metadata"]
     uid = patches.tested_value(step.patch, "/metadata/uid")
-    if meta["uid"] != uid:
+    if uid is not None and meta["uid"] != uid:
         return ActionExit(ActionState.GONE, another_object(name, uid, meta["uid"]))
     generation = patches.tested_value(step.patch, "/metadata/generation")
     if meta.get("generation") != generation:

@@ -31,6 +31,7 @@ from gangboard.store.levers import save_lever_proof
 from gangboard.store.models import ActionStep
 
 PAUSE = 0.25
+_LOST = " The new Job has no exclusion."
 _ACCEPTED = "exclusion_accepted"
 AFFINITY_POINTER = pointer(AFFINITY)
 _NOTES = pointer(("metadata", "annotations"))
@@ -41,10 +42,13 @@ def baseline(
     planned: Plan, pods: Sequence[Pod], surroundings: Surroundings | None
 ) -> dict[str, Any]:
     """Return the pods before a relocation, and the names of the excluded nodes."""
-    step = next(step for step in planned.steps if step.kind is StepKind.EXCLUDE)
-    exclusion = _added_exclusion(step.patch)
     nodes = surroundings.nodes if surroundings is not None else ()
-    left = excluded_nodes(exclusion, nodes) if exclusion is not None else ()
+    left: set[str] = set()
+    for step in planned.steps:
+        if step.kind is StepKind.WAIT_TAINTED:
+            left.add(step.subject.name)
+        if step.kind is StepKind.EXCLUDE and (exclusion := _added_exclusion(step.patch)):
+            left |= excluded_nodes(exclusion, nodes)
     return {"pods": sorted(pod.meta.ref.uid for pod in pods), "left": sorted(left)}
 
 
@@ -137,8 +141,9 @@ def _replaced(execution: ActionExecution, step: ActionStep, raw: Json | None) ->
     if raw is None or raw["metadata"]["uid"] == step.subject["uid"]:
         return None
     sentence = (
-        f"{execution.object_name} was created again meanwhile: its owner has restarted. The new Job has no "
-        "exclusion."
+        f"{execution.object_name} was created again meanwhile: its owner has restarted.{_LOST}"
+        if has_exclusion(execution)
+        else f"{execution.object_name} was created again meanwhile: its owner has restarted."
     )
     return ActionExit(ActionState.GONE, sentence)
 
@@ -148,6 +153,11 @@ def _gone(execution: ActionExecution) -> ActionExit:
 
 
 # Exclude a place
+
+
+def has_exclusion(execution: ActionExecution) -> bool:
+    """Return whether the action changes the template. A cordon moves a Job without that."""
+    return any(step.kind == StepKind.EXCLUDE.value for step in execution.steps)
 
 
 def must_rehearse(execution: ActionExecution, step: ActionStep) -> bool:

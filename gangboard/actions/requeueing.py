@@ -11,8 +11,6 @@ from gangboard.actions.execution import ActionExecution
 from gangboard.actions.finishing import ActionExit
 from gangboard.actions.live_objects import LiveEntry, LiveReader
 from gangboard.domain.action import ActionState, StepKind
-from gangboard.domain.queue import QueueEntry
-from gangboard.plugins import registry
 from gangboard.store.models import ActionStep
 
 
@@ -89,11 +87,6 @@ def _last_manager(step: ActionStep, live: LiveEntry) -> str:
 
 def _read(execution: ActionExecution, step: ActionStep) -> LiveEntry | None:
     """Return the entry of the step, or None if it is gone."""
-    resource = next(
-        resource
-        for resource in registry.queue_resources(QueueEntry)
-        if (resource.group, resource.kind) == (step.subject["group"], step.subject["kind"])
-    )
     reader = LiveReader(execution.client, execution.context.get("versions", {}))
-    live = reader.read_entry(resource, step.path)
+    live = reader.read_entry(step.subject["group"], step.subject["kind"], step.path)
     return live if live is not None and live.entry.meta.ref.uid == step.subject["uid"] else None

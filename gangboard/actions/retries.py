@@ -6,11 +6,11 @@ from datetime import datetime
 
 from gangboard.actions.actor_client import NoActorError
 from gangboard.actions.execution import ActionExecution
-from gangboard.actions.finishing import ActionExit, exit_early, finish
+from gangboard.actions.finishing import ActionExit, exit_early, finish, is_cordon_open
 from gangboard.actions.live_objects import UnreadableError
 from gangboard.actions.preconditions import is_expired
 from gangboard.actions.refusals import lacks_right
-from gangboard.domain.action import ActionState, StepState, Verb
+from gangboard.domain.action import ActionState, StepKind, StepState, Verb
 from gangboard.kube.errors import KubeError, KubeErrorCode
 
 TRANSIENT_CODES = frozenset(
@@ -107,14 +107,21 @@ def _expired(execution: ActionExecution, sentence: str) -> ActionExit:
 
 
 def _with_nothing_changed(execution: ActionExecution, sentence: str) -> str:
-    if execution.action.sent_at is not None or execution.context.get("hold"):
+    if (
+        execution.action.sent_at is not None
+        or execution.context.get("hold")
+        or is_cordon_open(execution)
+    ):
         return sentence
     return f"{sentence} Nothing was changed."
 
 
 def _is_unresolved(execution: ActionExecution) -> bool:
     open_states = (StepState.SENDING.value, StepState.UNKNOWN.value)
-    return any(step.state in open_states for step in execution.steps)
+    return any(
+        step.state in open_states and step.kind != StepKind.UNCORDON.value
+        for step in execution.steps
+    )
 
 
 def _waited(execution: ActionExecution) -> float:

@@ -12,6 +12,7 @@ from typing import Any
 
 from gangboard.actions import (
     actor_client,
+    cordons,
     patches,
     preconditions,
     refusals,
@@ -35,12 +36,18 @@ PROOF_SECONDS = 2.0
 """An admission policy sees a new Hold after 30 to 60 ms (observed); with several API servers, later."""
 PROOF_PAUSE = 0.1
 _REHEARSED = "rehearsed"
+_REHEARSED_KINDS = (StepKind.PATCH.value, StepKind.CREATE.value, StepKind.CORDON.value)
+_WAITS = {
+    StepKind.WAIT_STOPPED.value: relocation.wait_stopped,
+    StepKind.WAIT_TAINTED.value: cordons.wait_tainted,
+    StepKind.WAIT_REPLACED.value: cordons.wait_replaced,
+}
 _DONE = (StepState.DONE.value, StepState.SKIPPED.value)
 
 
 def next_step(execution: ActionExecution) -> float:
     """Carry out the next step. Return the seconds to wait after it. Raises KubeError."""
-    step = next((step for step in execution.steps if step.state not in _DONE), None)
+    step = next((step for step in execution.steps if _is_next(step)), None)
     if step is None:
         return _record_applied(execution)
     if step.state != StepState.PENDING.value:
@@ -50,8 +57,8 @@ def next_step(execution: ActionExecution) -> float:
         return exit_early(execution, exit_)
     if not execution.context.get(_REHEARSED):
         return _rehearse(execution)
-    if step.kind == StepKind.WAIT_STOPPED.value:
-        return relocation.wait_stopped(execution, step)
+    if step.kind in _WAITS:
+        return _WAITS[step.kind](execution, step)
     if relocation.must_rehearse(execution, step):
         return relocation.rehearse(execution, step)
     if step.kind == StepKind.RESTART.value and relocation.skip_restart(execution, step):
@@ -61,10 +68,15 @@ def next_step(execution: ActionExecution) -> float:
     return _send(execution, step)
 
 
+def _is_next(step: ActionStep) -> bool:
+    """Return whether a step is open. The end of a cordon is none: it follows when the new pods have nodes."""
+    return step.state not in _DONE and step.kind != StepKind.UNCORDON.value
+
+
 def _rehearse(execution: ActionExecution) -> float:
     """Send every change as a dry run, to detect refusals before anything changes."""
     for step in execution.steps:
-        if step.kind not in (StepKind.PATCH.value, StepKind.CREATE.value):
+        if step.kind not in _REHEARSED_KINDS:
             continue
         try:
             answer = actor_client.send(execution.client, step, dry_run=True)
@@ -196,6 +208,9 @@ def _send(execution: ActionExecution, step: ActionStep) -> float:
         **columns,
     )
     execution.checkpoint(f"{step.kind}:about-to-send")
+    if step.kind == StepKind.CORDON.value and (exit_ := cordons.other_cordon(execution)):
+        columns = {"state": StepState.SKIPPED.value, "sends": step.sends - 1}
+        return exit_early(execution, exit_, step, columns)
     execution.check_lease()
     try:
         answer = actor_client.send(execution.client, step)
@@ -211,8 +226,10 @@ def _sending_columns(
 ) -> tuple[ActionState | None, dict[str, Any]]:
     """Return the state and columns of an action before its next step is sent.
 
-    The action can remove a Hold that it created, so only other steps make it count as sent.
+    The action can remove a Hold that it created and end its cordon, so only other steps make it count as sent.
     """
+    if step.kind == StepKind.CORDON.value:
+        return None, {}
     if step.kind == StepKind.CREATE_HOLD.value:
         execution.context["hold"] = step_results.hold_from_step(step, execution.now)
         return None, {}
@@ -297,6 +314,8 @@ def _record_answer(execution: ActionExecution, step: ActionStep, answer: Answer)
     if step.kind == StepKind.DELETE_HOLD.value:
         execution.write(step=step, step_columns=columns)
         return unknown_outcomes.resolve(execution, step)
+    if step.kind == StepKind.CORDON.value:
+        return cordons.record_cordoned(execution, step, columns)
     raw = json.loads(answer.body)
     if step.kind == StepKind.CREATE_HOLD.value:
         return step_results.record_armed(execution, step, raw, columns)

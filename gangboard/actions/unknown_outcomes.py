@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from datetime import datetime
 
-from gangboard.actions import actor_client, patches, refusals, relocation, step_results
+from gangboard.actions import actor_client, cordons, patches, refusals, relocation, step_results
 from gangboard.actions.actor_client import get_object
 from gangboard.actions.execution import ActionExecution
 from gangboard.actions.finishing import SETTLE_SECONDS, ActionExit, exit_early
@@ -26,7 +26,25 @@ def resolve(execution: ActionExecution, step: ActionStep) -> float:
         return _resolve_creation(execution, step)
     if step.kind == StepKind.DELETE_HOLD.value:
         return _resolve_hold_deletion(execution, step)
+    if step.kind == StepKind.CORDON.value:
+        return _resolve_cordon(execution, step)
     return _resolve_patch(execution, step)
+
+
+def _resolve_cordon(execution: ActionExecution, step: ActionStep) -> float:
+    """Look for the mark of this action on the node."""
+    raw = get_object(execution.client, step.path)
+    if raw is not None and cordons.has_mark(execution, raw):
+        return cordons.record_cordoned(execution, step, {})
+    if raw is not None and not _has_settled(execution, step):
+        return PAUSE
+    name = f"Node {step.subject['name']}"
+    sentence = (
+        f"{name} is gone."
+        if raw is None
+        else f"It is unknown whether {name} was cordoned: the answer was lost, and it is not cordoned by this action."
+    )
+    return _fail(execution, step, ActionExit(ActionState.FAILED, sentence))
 
 
 def _resolve_creation(execution: ActionExecution, step: ActionStep) -> float:

@@ -88,6 +88,14 @@ class StepKind(StrEnum):
     """Change of the node affinity in the template of a suspended Job."""
     RESTART = "restart"
     """Resume at the end of a relocation. Its controller may have resumed the Job already."""
+    CORDON = "cordon"
+    """Cordon of one node, with the id of the action in an annotation of the node."""
+    WAIT_TAINTED = "wait-tainted"
+    """Reads until the cordoned node has the taint that keeps pods away."""
+    WAIT_REPLACED = "wait-replaced"
+    """Reads until an admission system has assigned another node instead of the cordoned one."""
+    UNCORDON = "uncordon"
+    """End of the cordon. It is sent when the action does not need it any more, and repeated until it has worked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,5 +248,11 @@ class ClusterLevers:
     """Time at which the API server last accepted the template change of a relocation."""
     exclusion_refuted_at: datetime | None = None
     """Time at which it last refused one, if it accepted none after that."""
+    cordon: bool = False
+    """An admin lets gangboard cordon nodes (`GANGBOARD_CORDON`)."""
+    cordon_proved_at: datetime | None = None
+    """Time at which an admission system last replaced a cordoned node."""
+    cordon_refuted_at: datetime | None = None
+    """Time at which it last replaced none, if it replaced none after that."""
     forced: bool = False
     """An admin requested an unproved lever, a plain suspend that gangboard watches like any other."""

@@ -88,6 +88,25 @@ class AssignedNodes:
     """Label value that identifies these pods."""
     nodes: Mapping[str, int]
     """Node → number of pods."""
+    required: str = ""
+    """Node label. All these pods must be on nodes with the same value of it. Empty without such a request."""
+    is_sliced: bool = False
+    """Parts of these pods must share a topology domain each."""
+
+
+@dataclass(frozen=True, slots=True)
+class NodeReplacement:
+    """Pods for which an admission system would assign another node, if their node is cordoned and they end."""
+
+    entry: Meta
+    """The entry whose assignment changes."""
+    pods: int
+    topology: str = ""
+    """Node label whose value must stay the same, or empty."""
+    domain: str = ""
+    """That value, of the other assigned nodes."""
+    refusal: str = ""
+    """Sentence about the effect if no other node suits."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,6 +33,8 @@ class Surroundings:
     waiting: tuple[WaitingPods, ...] = ()
     queue_rivals: int | None = None
     """Waiting queue entries that may take the quota of a Job with an entry of its own. None if unknown."""
+    promised: frozenset[str] = frozenset()
+    """Nodes that an admission system has assigned to more pods than run there. Empty if it chose no node of the gang."""
     names_nodes: bool = False
     """The requester may see the names of all nodes, not only of those with its own pods."""
     is_stored: bool = True

@@ -193,6 +193,8 @@ class Lever:
 
     # Behaviour
 
+    cordons = False
+    """The lever cordons a node, for a Job whose nodes an admission system has chosen."""
     suspends = True
     """The controller counts a stopped object as suspended."""
     is_bare = False

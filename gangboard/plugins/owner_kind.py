@@ -84,7 +84,7 @@ class JobConduct:
         """Return why a Job must not leave a place alone (a sentence), or empty."""
         return ""
 
-    def relocation_reactions(self, gang: Gang, job: Owner) -> tuple[str, ...]:
+    def relocation_reactions(self, gang: Gang, job: Owner, lever: Lever) -> tuple[str, ...]:
         """Return the controller's behaviour while one of its Jobs moves, and when the exclusion is lost.
 
         The kind Job describes the Job controller here, for each Job.

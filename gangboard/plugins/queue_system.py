@@ -10,13 +10,14 @@ from gangboard.domain.api_resource import Resource
 from gangboard.domain.forecast import AdmissionState, Forecast, PodSet
 from gangboard.domain.group import Group
 from gangboard.domain.owner import Owner
-from gangboard.domain.queue import QueueEntry
+from gangboard.domain.queue import NodeReplacement, QueueEntry
 from gangboard.domain.traits import NO_QUEUE_TRAITS, NO_QUEUE_WORDING, QueueTraits, QueueWording
 from gangboard.plugins.lever import Lever
 
 if TYPE_CHECKING:
     from gangboard.domain.pod import Pod
     from gangboard.facts.gang import Gang
+    from gangboard.facts.surroundings import Surroundings
 
 
 class QueueSystem:
@@ -89,3 +90,16 @@ class QueueSystem:
     def relocation_refusal(self, gang: Gang, job: Owner, pods: Sequence[Pod]) -> str:
         """Return why the system would not let one Job that it manages leave a place (a sentence), or empty."""
         return ""
+
+    def relocation_warnings(self, gang: Gang, job: Owner, lever: Lever) -> tuple[str, ...]:
+        """Return warnings before a Job leaves a place if the system manages the Job or its owner."""
+        return self.job_warnings(gang, job, lever)
+
+    def node_replacement(
+        self, gang: Gang, job: Owner, node: str, surroundings: Surroundings
+    ) -> NodeReplacement | str:
+        """Return the pods of a Job for which the system would assign another node, if theirs is cordoned.
+
+        The result is a sentence if the system would not replace the node.
+        """
+        return f"{self.label} assigns no other node."

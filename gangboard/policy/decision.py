@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from gangboard.domain.action import Avoid, ClusterLevers, Step, Verb
 from gangboard.domain.objects import Meta
+from gangboard.domain.queue import NodeReplacement
 from gangboard.domain.text import label
 from gangboard.facts.surroundings import Surroundings
 from gangboard.plugins.lever import Lever
@@ -64,6 +65,8 @@ class DesiredAction:
     """The place that a relocated Job must leave. None for its button."""
     exclusion: Exclusion | None = None
     """The node requirement for that place. None for a button, or if a relocation removes an earlier one."""
+    replacement: NodeReplacement | None = None
+    """The pods for which an admission system replaces the node. None for other levers, and for a button."""
     surroundings: Surroundings | None = None
     """Nodes and pods for a relocation. None for its button."""
     ended_hold: str = ""

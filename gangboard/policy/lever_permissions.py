@@ -10,11 +10,13 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from gangboard.decode.nodes import NODE
 from gangboard.domain.api_resource import Resource
 from gangboard.domain.hold_manifest import POLICY_VERSIONS
 from gangboard.plugins import registry
 from gangboard.plugins.lever import Bounds, CreatedResource, Lever
 from gangboard.plugins.owner_kind import OwnerKind
+from gangboard.policy.cordons import UNSCHEDULABLE, cordon_bounds
 
 Parent = tuple[str, str]
 """(API group, kind) whose objects control Jobs that may be suspended."""
@@ -34,6 +36,8 @@ class PermissionOptions:
     """The namespaces in which gangboard may act; empty for all."""
     topology_keys: tuple[str, ...] = ()
     """Node labels besides the host name by which a relocation may exclude nodes."""
+    cordon: bool = False
+    """An admin lets gangboard cordon nodes, for `GANGBOARD_CORDON`."""
     binds_hold: bool = True
     """Bind the policy of the Hold. API servers must know Holds before that (`domain.hold_manifest`)."""
     logs: bool = False
@@ -68,6 +72,13 @@ def patched_resources(options: PermissionOptions) -> tuple[PatchedResource, ...]
         for patched in _patched_by_levers(options)
         if patched.resource.key not in options.not_served
     )
+
+
+def cordoned_nodes(options: PermissionOptions) -> PatchedResource | None:
+    """Return the nodes, if a lever may cordon them. They are in no namespace, so they have a role of their own."""
+    if not options.cordon:
+        return None
+    return PatchedResource(NODE, (UNSCHEDULABLE,), parents=None, bounds=(cordon_bounds(),))
 
 
 def created_resources(options: PermissionOptions) -> tuple[CreatedResource, ...]:
@@ -172,6 +183,8 @@ def _fields(
 
 
 def _is_enabled(lever: Lever, options: PermissionOptions) -> bool:
+    if lever.cordons:
+        return options.cordon
     return options.parallelism or not lever.optional
 
 
@@ -244,6 +257,9 @@ def _rights_by_lever(
         for key in (*kind.child_levers, *kind.child_relocation_levers):
             if key in usable:
                 rights[key] |= {right for job in jobs for right in _rights(job, changed)}
+    for lever in registry.levers():
+        if lever.cordons and lever.key in rights:
+            rights[lever.key] |= {Right("", NODE.plural, verb) for verb in ("get", "patch")}
     return rights
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 from gangboard.domain.action import Avoid, ClusterLevers
 from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
+from gangboard.domain.queue import NodeReplacement
 from gangboard.domain.text import count, label, names, plural
 from gangboard.facts.gang import Gang
 from gangboard.facts.silent_nodes import node_removal
@@ -30,6 +31,7 @@ from gangboard.policy.relocation_fit import (
     excluded_nodes,
     exclusion_of,
     find_destination,
+    find_replacement,
     rivals_warning,
 )
 
@@ -69,16 +71,30 @@ def decide(gang: Gang, job: Owner, desired: DesiredAction) -> LeverDecision | Pl
     refused = _out_of_reach(gang, job) or generation_unknown(job.meta) or _not_running(gang, job)
     if refused is not None:
         return refused
-    levers = _levers(gang, job.meta.ref.uid)
+    is_assigned = any(entry.assigned for entry in gang.entries)
+    levers = [lever for lever in _levers(gang, job.meta.ref.uid) if lever.cordons is is_assigned]
     if not levers:
-        return PlanRefusal(f"gangboard knows no way to relocate {name}.")
+        return PlanRefusal(
+            f"{gang.queue_system} pins new pods of {name} to their former nodes. {_whole_instead(gang)}."
+            if is_assigned
+            else f"gangboard knows no way to relocate {name}."
+        )
     reasons = []
     for lever in levers:
         missing = lever.why_not(gang, job, desired.levers)
         if missing is None:
             return _decide_with(lever, gang, job, desired)
         reasons.append(missing)
-    return refusals.all_of(f"{name} cannot be relocated here", reasons, "")
+    instead = _whole_instead(gang) if is_assigned else ""
+    return refusals.all_of(f"{name} cannot be relocated here", reasons, instead)
+
+
+def _whole_instead(gang: Gang) -> str:
+    """Return the other way to get new nodes from the admission system."""
+    return (
+        f"Suspend and resume the whole {gang.owner.meta.ref.kind} instead, or evict it: {gang.queue_system} then "
+        "chooses all nodes again"
+    )
 
 
 def _out_of_reach(gang: Gang, job: Owner) -> PlanRefusal | None:
@@ -112,18 +128,26 @@ def _decide_with(
     refused = _queue_refusal(gang, job, pods)
     if refused is not None:
         return refused
-    exclusion, destination = None, Destination()
-    if desired.avoid is not None:
-        place = _place(gang, job, desired, desired.avoid)
-        if isinstance(place, PlanRefusal):
-            return place
-        exclusion, destination = place
-    decision = lever.decide(gang, job, replace(desired, exclusion=exclusion))
+    avoid = desired.avoid
+    place = _place(gang, job, desired, avoid, lever) if avoid is not None else _Place()
+    if isinstance(place, PlanRefusal):
+        return place
+    wanted = replace(desired, exclusion=place.exclusion, replacement=place.replacement)
+    decision = lever.decide(gang, job, wanted)
     if isinstance(decision, PlanRefusal):
         return decision
-    return LeverDecision(
-        lever, _explain(decision, lever, gang, job, desired, exclusion, destination)
-    )
+    return LeverDecision(lever, _explain(decision, lever, gang, job, desired, place))
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """The place that a Job leaves, and where it fits instead."""
+
+    exclusion: Exclusion | None = None
+    """None if an earlier exclusion is removed."""
+    destination: Destination = field(default_factory=Destination)
+    replacement: NodeReplacement | None = None
+    """For a lever that cordons."""
 
 
 def _pods(job: Owner, surroundings: Surroundings | None) -> tuple[Pod, ...]:
@@ -140,14 +164,19 @@ def _queue_refusal(gang: Gang, job: Owner, pods: Sequence[Pod]) -> PlanRefusal |
 
 
 def _place(
-    gang: Gang, job: Owner, desired: DesiredAction, avoid: Avoid
-) -> tuple[Exclusion | None, Destination] | PlanRefusal:
-    """Return the node requirement and the expected nodes. The requirement is None if it is removed."""
+    gang: Gang, job: Owner, desired: DesiredAction, avoid: Avoid, lever: Lever
+) -> _Place | PlanRefusal:
+    """Return the node requirement and the expected nodes."""
     name = label(job.meta.ref)
+    if lever.cordons and len(avoid.nodes) != 1:
+        return PlanRefusal(
+            f"{gang.queue_system} replaces one node at a time, and would evict the whole "
+            f"{gang.owner.meta.ref.kind} for more: choose one node."
+        )
     if avoid.is_empty:
         if read_exclusion(job.exclusion) is None:
             return PlanRefusal(f"No relocation has excluded nodes for {name}: nothing to remove.")
-        return None, Destination()
+        return _Place()
     surroundings = desired.surroundings or Surroundings(why="nodes: not read yet")
     if surroundings.why:
         return PlanRefusal(f"Whether {name} fits elsewhere is unknown: {surroundings.why}.")
@@ -163,8 +192,25 @@ def _place(
     why = _silent_node(pods, surroundings) or _conduct_refusal(gang, job, exclusion, surroundings)
     if why:
         return PlanRefusal(why)
+    if lever.cordons:
+        return _replaced_place(gang, job, exclusion, avoid.nodes[0], surroundings)
     destination = find_destination(gang, job, exclusion, surroundings)
-    return destination if isinstance(destination, PlanRefusal) else (exclusion, destination)
+    return destination if isinstance(destination, PlanRefusal) else _Place(exclusion, destination)
+
+
+def _replaced_place(
+    gang: Gang, job: Owner, exclusion: Exclusion, node: str, surroundings: Surroundings
+) -> _Place | PlanRefusal:
+    """Return the node that an admission system may assign instead of this one, or refuse."""
+    system = queue_system(gang)
+    assert system is not None  # noqa: S101  # only an entry of a system assigns nodes
+    replacement = system.node_replacement(gang, job, node, surroundings)
+    if isinstance(replacement, str):
+        return PlanRefusal(replacement)
+    destination = find_replacement(job, exclusion, node, replacement, surroundings)
+    if isinstance(destination, PlanRefusal):
+        return destination
+    return _Place(exclusion, destination, replacement)
 
 
 def _silent_node(pods: Sequence[Pod], surroundings: Surroundings) -> str:
@@ -202,15 +248,16 @@ def _explain(
     gang: Gang,
     job: Owner,
     desired: DesiredAction,
-    exclusion: Exclusion | None,
-    destination: Destination,
+    place: _Place,
 ) -> Decision:
     """Return a decision with the effects on the Job, its siblings and other pods."""
+    exclusion, destination = place.exclusion, place.destination
     pods = _pods(job, desired.surroundings)
     reactions = []
     if destination.nodes:
         places = _place_names(destination, desired.surroundings)
-        reactions.append(f"It fits now on {places}; the scheduler chooses.")
+        chooser = gang.queue_system if lever.cordons else "the scheduler"
+        reactions.append(f"It fits now on {places}; {chooser} chooses.")
     reactions.append(pods_deleted(job.active_pods, job.grace_seconds))
     is_child = job.meta.ref.uid in gang.child_jobs
     siblings = gang.unfinished_beside(job, frozenset()) if is_child else 0
@@ -224,15 +271,20 @@ def _explain(
         kind.conduct for kind in (kind_above(job.meta.controller), kind_of(job)) if kind is not None
     ]
     for conduct in conducts:
-        reactions += conduct.relocation_reactions(gang, job)
-    if exclusion is not None:
+        reactions += conduct.relocation_reactions(gang, job, lever)
+    if exclusion is not None and not lever.cordons:
         reactions.append(
             f"The exclusion of {exclusion.text} stays in this Job's template while it runs. gangboard "
             "removes it when it next resumes or relocates the Job."
         )
-    warnings = [*decision.warnings, *_proof_warnings(desired.levers)]
+    warnings = [*decision.warnings]
+    if not lever.cordons:
+        warnings += _proof_warnings(desired.levers)
     if destination.why:
-        warnings.append(f"Whether it fits elsewhere is not certain: {destination.why}.")
+        otherwise = f" {place.replacement.refusal}" if place.replacement is not None else ""
+        warnings.append(
+            f"Whether it fits elsewhere is not certain: {destination.why}.{otherwise and ' If not:' + otherwise}"
+        )
     if exclusion is not None and desired.surroundings is not None:
         rivals = rivals_warning(pods, exclusion, desired.surroundings)
         warnings += [rivals] if rivals else []
@@ -288,4 +340,4 @@ def _queue_warnings(gang: Gang, job: Owner, lever: Lever) -> tuple[str, ...]:
     is_queued = gang.queue.is_managed or job.meta.ref.uid in gang.queued_jobs
     if not is_queued or system is None or lever in system.levers:
         return ()
-    return system.job_warnings(gang, job, lever)
+    return system.relocation_warnings(gang, job, lever)

@@ -20,6 +20,7 @@ from gangboard.domain.pod_constraints import (
     Requirement,
     Term,
 )
+from gangboard.domain.queue import NodeReplacement
 from gangboard.domain.resources import is_accelerator
 from gangboard.domain.text import count, names, plural
 from gangboard.facts.gang import Gang
@@ -110,15 +111,53 @@ def find_destination(
     siblings = _siblings_in_group(gang, job, group, surroundings)
     domain = _domain(keys, siblings, surroundings) if siblings else None
     nodes = [node for node in _without_own_pods(surroundings.nodes, pods) if node.name not in left]
-    pod_sets = _pod_sets(job, pods)
+    pod_sets = _pod_sets(job, pods, max(expected_pods(job), len(pods)))
     request = PlacementRequest(pod_sets, None, keys, domain)
     snapshot = NodeSnapshot(nodes)
     fit = check_fit(request, snapshot, When.CURRENT, request.size)
     if fit.answer is FitAnswer.NO:
-        return PlanRefusal(_nothing_fits(pod_sets, snapshot, exclusion))
+        return PlanRefusal(_nothing_fits(pod_sets, snapshot, exclusion.text))
     if fit.answer is FitAnswer.CANNOT_TELL:
         return Destination(why=fit.why)
     return Destination(nodes=_nodes_of(fit))
+
+
+def find_replacement(
+    job: Owner,
+    exclusion: Exclusion,
+    node: str,
+    replacement: NodeReplacement,
+    surroundings: Surroundings,
+) -> Destination | PlanRefusal:
+    """Return where the pods of one node fit while all other pods of the Job keep their nodes, or refuse."""
+    pods = [
+        replace(pod, needs=without_host(pod.needs))
+        for pod in surroundings.pods_of(job.meta.ref.uid)
+        if pod.node == node
+    ]
+    topology, domain = replacement.topology, replacement.domain
+    nodes = [
+        info
+        for info in surroundings.nodes
+        if info.name not in {node, *surroundings.promised}
+        and (not topology or info.labels.get(topology, "") == domain)
+    ]
+    pod_sets = _pod_sets(job, pods, replacement.pods)
+    request = PlacementRequest(pod_sets)
+    snapshot = NodeSnapshot(nodes)
+    fit = check_fit(request, snapshot, When.CURRENT, request.size)
+    if fit.answer is FitAnswer.NO:
+        place = f"{exclusion.text} in {topology} {domain}" if topology else exclusion.text
+        return PlanRefusal(f"{_nothing_fits(pod_sets, snapshot, place)} {replacement.refusal}")
+    if fit.answer is FitAnswer.CANNOT_TELL:
+        return Destination(why=fit.why)
+    return Destination(nodes=_nodes_of(fit))
+
+
+def without_host(needs: PodConstraints) -> PodConstraints:
+    """Return the constraints without the host name that an admission system adds to its pods."""
+    selector = tuple(item for item in needs.node_selector if item[0] != HOSTNAME)
+    return replace(needs, node_selector=selector)
 
 
 def rivals_warning(pods: Sequence[Pod], exclusion: Exclusion, surroundings: Surroundings) -> str:
@@ -240,8 +279,8 @@ def _load(pods: Sequence[Pod]) -> Requested:
     return Requested(amounts, len(pods))
 
 
-def _pod_sets(job: Owner, pods: Sequence[Pod]) -> tuple[PodSet, ...]:
-    """Return the pods that the Job would create, with the requests of its present ones."""
+def _pod_sets(job: Owner, pods: Sequence[Pod], number: int) -> tuple[PodSet, ...]:
+    """Return pods that the Job would create, with the requests of its present ones."""
     first = pods[0]
     needs = _without_exclusion(first.needs, read_exclusion(job.exclusion))
     # The stored nodes lack host ports and anti-affinity terms of their pods.
@@ -251,7 +290,7 @@ def _pod_sets(job: Owner, pods: Sequence[Pod]) -> tuple[PodSet, ...]:
         *((ANTI_AFFINITY,) if needs.anti_affinity else ()),
     )
     shape = shape_of(job.meta.ref.name, first.requests, needs, unsupported)
-    return (PodSet(shape, max(expected_pods(job), len(pods))),)
+    return (PodSet(shape, number),)
 
 
 def _without_exclusion(needs: PodConstraints, old: Exclusion | None) -> PodConstraints:
@@ -271,7 +310,7 @@ def _nodes_of(fit: Fit) -> tuple[str, ...]:
     return tuple(sorted(fit.placement))
 
 
-def _nothing_fits(pod_sets: Sequence[PodSet], snapshot: NodeSnapshot, exclusion: Exclusion) -> str:
+def _nothing_fits(pod_sets: Sequence[PodSet], snapshot: NodeSnapshot, place: str) -> str:
     """Return what the pods need and the largest free place outside the excluded one."""
     (pod_set,) = pod_sets
     amounts = requested_amounts(pod_set.shape)
@@ -287,12 +326,12 @@ def _nothing_fits(pod_sets: Sequence[PodSet], snapshot: NodeSnapshot, exclusion:
     )
     asks = f"{count(pod_set.count, 'pod')} of {format_amount(resource, amounts[resource])}"
     if free is None:
-        return f"Nothing else fits: no node outside {exclusion.text} suits its {asks}."
+        return f"Nothing else fits: no node outside {place} suits its {asks}."
     if free >= amounts[resource]:
-        return f"Nothing else fits: outside {exclusion.text} its {asks} find no room together."
+        return f"Nothing else fits: outside {place} its {asks} find no room together."
     largest = format_amount(resource, max(free, 0))
     return (
-        f"Nothing else fits: it has {asks}, and the largest free place outside {exclusion.text} "
+        f"Nothing else fits: it has {asks}, and the largest free place outside {place} "
         f"is {largest}."
     )
 

@@ -7,6 +7,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
+from django.conf import settings
+
 from gangboard.cluster_networks import cluster_destinations
 from gangboard.domain.text import names
 from gangboard.kube.access_reviews import is_allowed, namespace_rules
@@ -94,7 +96,8 @@ def try_actor_of(cluster: Cluster, access: Access) -> ActorTrial:
     """Return which levers of a watched cluster an account may use. Raises KubeError if the cluster does not answer."""
     namespaces = gang_namespaces(cluster, most=MAX_NAMESPACES)
     # The reader's last discovery may be outdated, so the actor's own one counts.
-    return try_actor(access, PermissionOptions(parallelism=cluster.parallelism_lever), namespaces)
+    wanted = PermissionOptions(parallelism=cluster.parallelism_lever, cordon=settings.CORDON)
+    return try_actor(access, wanted, namespaces)
 
 
 def try_actor(

@@ -16,7 +16,13 @@ from gangboard.decode.admission_policies import BINDING, POLICY
 from gangboard.decode.holds import HOLD
 from gangboard.domain.action import ClusterLevers
 from gangboard.domain.api_resource import WatchState
-from gangboard.domain.hold import EXCLUSION_LEVER, HOLD_LEVER, HOLDS, AdmissionPolicy
+from gangboard.domain.hold import (
+    EXCLUSION_LEVER,
+    HOLD_CORDON_LEVER,
+    HOLD_LEVER,
+    HOLDS,
+    AdmissionPolicy,
+)
 from gangboard.domain.hold_manifest import POLICY_VERSIONS
 from gangboard.levers.hold.installation import installation
 from gangboard.plugins import registry
@@ -92,6 +98,7 @@ def _levers(cluster: Cluster, rows: _ClusterRows, everywhere: bool, forced: bool
     )
     proved, refuted = _proof_times(rows.records.get((HOLD_LEVER, "")))
     excluded, not_excluded = _proof_times(rows.records.get((EXCLUSION_LEVER, "")))
+    replaced, not_replaced = _proof_times(rows.records.get((HOLD_CORDON_LEVER, "")))
     read_only, command = _read_only(cluster, everywhere)
     return ClusterLevers(
         cluster=cluster.name,
@@ -109,6 +116,9 @@ def _levers(cluster: Cluster, rows: _ClusterRows, everywhere: bool, forced: bool
         topology_keys=settings.TOPOLOGY_LABELS,
         exclusion_proved_at=excluded,
         exclusion_refuted_at=not_excluded,
+        cordon=settings.CORDON,
+        cordon_proved_at=replaced,
+        cordon_refuted_at=not_replaced,
         forced=forced,
     )
 
@@ -191,6 +201,7 @@ def read_wanted(cluster: Cluster, namespaces: tuple[str, ...] = ()) -> Permissio
         namespaces=namespaces,
         topology_keys=settings.TOPOLOGY_LABELS,
         binds_hold=served.serves_holds,
+        cordon=settings.CORDON,
     )
 
 

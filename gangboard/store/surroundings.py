@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from decimal import Decimal
 
@@ -9,10 +10,14 @@ from gangboard.decode.pods import POD
 from gangboard.domain.capacity import PODS, NodeInfo, Requested
 from gangboard.domain.pod import Pod
 from gangboard.domain.pod_constraints import Taint
+from gangboard.domain.queue import QueueEntry
 from gangboard.domain.resources import scheduler_units
 from gangboard.facts.gang import Gang
 from gangboard.facts.surroundings import Surroundings, WaitingPods
+from gangboard.plugins import registry
 from gangboard.store.capacity import NodeCapacityRow, read_stored_nodes, read_stored_shapes
+from gangboard.store.models import WatchedObject
+from gangboard.store.objects import unpack
 from gangboard.store.queue_rivals import count_queue_rivals
 from gangboard.store.uid_lookups import Reference, read_referenced
 
@@ -44,6 +49,29 @@ def read_surroundings(cluster_id: int, gang: Gang) -> Surroundings:
         queue_rivals=count_queue_rivals(cluster_id, gang)
         if gang.owner.meta.ref.is_job and gang.queue.entries
         else None,
+        promised=_promised_nodes(cluster_id, rows)
+        if any(entry.assigned for entry in gang.entries)
+        else frozenset(),
+    )
+
+
+def _promised_nodes(cluster_id: int, rows: Iterable[NodeCapacityRow]) -> frozenset[str]:
+    """Return the nodes with fewer pods of an owner than its admission system assigned (1 query).
+
+    Pods of a held Job are such pods: they do not exist, and the system keeps their room.
+    """
+    resources = [resource.key for resource in registry.queue_resources(QueueEntry)]
+    stored = WatchedObject.objects.filter(cluster_id=cluster_id, resource__in=resources)
+    assigned: Counter[tuple[str, str]] = Counter()
+    for data in stored.values_list("data", flat=True).iterator(chunk_size=2000):
+        entry = unpack(bytes(data), QueueEntry)
+        if entry.admitted and entry.is_in_use:
+            for part in entry.assigned:
+                for node, number in part.nodes.items():
+                    assigned[node, entry.owner_uid] += number
+    running = Counter((row.name, owner) for row in rows for owner in row.pods.values())
+    return frozenset(
+        node for (node, owner), number in assigned.items() if number > running[node, owner]
     )
 
 

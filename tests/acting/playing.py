@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from tests.acting import (
     commanded,
     consequences,
+    cordoning,
     interleaved,
     lasting,
     launched,
@@ -110,9 +111,13 @@ ACTS: dict[str, tuple[Act, ...]] = {
                 relocating.moved_through_its_entry,
                 relocating.overtaken_in_a_queue,
                 relocating.moved_under_a_trainjob,
+                cordoning.moved_by_a_cordon,
+                cordoning.moved_to_another_rack,
+                cordoning.no_spare_node,
             ),
             holds=True,
         ),
+        Act((cordoning.cordoned_under_kills,), holds=True),
         Act(
             (queued.managed_without_a_label,),
             holds=True,
@@ -180,7 +185,10 @@ class Playing:
         if self._installation is None:
             self._installation = Installation(
                 {cluster: plane.kubeconfig},
-                environment={"GANGBOARD_NOTIFY_NETWORKS": "127.0.0.0/8"},
+                environment={
+                    "GANGBOARD_NOTIFY_NETWORKS": "127.0.0.0/8",
+                    "GANGBOARD_CORDON": "1",
+                },
             )
             self._installed = self._pool.submit(self._installation.__enter__)
         self._performing.append(self._pool.submit(self._perform, cluster, is_first))

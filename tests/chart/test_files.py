@@ -21,7 +21,14 @@ def values() -> dict[str, Any]:
 
 def test_roles_of_the_chart_match_print_rbac(tmp_path: Path) -> None:
     call_command("print_rbac", "--chart", str(tmp_path))
-    names = {"reader.yaml", "logs.yaml", "actor.yaml", "hold.yaml", "binding.yaml"}
+    names = {
+        "reader.yaml",
+        "logs.yaml",
+        "actor.yaml",
+        "nodes.yaml",
+        "hold.yaml",
+        "binding.yaml",
+    }
     assert {file.name for file in tmp_path.iterdir()} == names
     for name in names:
         # make manifests writes them.

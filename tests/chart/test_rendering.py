@@ -53,6 +53,15 @@ def test_the_reader_may_read_logs_if_the_setting_is_on(value: object, expected: 
     assert len(roles) == expected
 
 
+@pytest.mark.parametrize(("value", "expected"), [("on", 1), ("off", 0), (None, 0)])
+def test_the_actor_may_cordon_nodes_if_the_setting_is_on(value: object, expected: int) -> None:
+    settings = {} if value is None else {"settings": {"GANGBOARD_CORDON": value}}
+    objects = rendered({**REFERENCES, "actor": {"enabled": True}, **settings})
+    kinds = [obj["kind"] for obj in objects if obj["metadata"]["name"] == "gangboard-actor-nodes"]
+    assert kinds.count("ClusterRole") == expected
+    assert kinds.count("ValidatingAdmissionPolicy") == expected
+
+
 def test_helm_lint_passes() -> None:
     for values in (REFERENCES, TRIAL, FULL):
         assert "0 chart(s) failed" in helm("lint", str(CHART), "--strict", values=values)

@@ -111,6 +111,12 @@ def make_node(
     return make_nodes(client, [created])[0]
 
 
+def with_annotations(created: Json) -> Json:
+    """Return a node with the annotation that the ttl controller gives each node. It does not run here."""
+    annotations = {"node.alpha.kubernetes.io/ttl": "0"}
+    return {**created, "metadata": {**created["metadata"], "annotations": annotations}}
+
+
 def make_nodes(client: Client, nodes: Iterable[Json], *, timeout: float = PATIENCE) -> list[Json]:
     """Create all of them, then wait until pods can be placed on the last; return them as they are."""
     created = [client.create(item) for item in nodes]

@@ -23,8 +23,8 @@ def test_every_member_has_a_test_file(member: str) -> None:
 
 def test_every_member_is_discovered_including_queue_levers() -> None:
     of_queues = [lever for queue in registry.queue_systems() for lever in queue.levers]
-    # The folder of the Hold has two levers.
-    assert len(registry.levers()) == len(MEMBERS) + 1 + len(of_queues)
+    # The folder of the Hold has three levers.
+    assert len(registry.levers()) == len(MEMBERS) + 2 + len(of_queues)
 
 
 def test_keys_are_those_that_are_stored_and_in_the_api() -> None:
@@ -32,6 +32,7 @@ def test_keys_are_those_that_are_stored_and_in_the_api() -> None:
         "native",
         "hold",
         "hold-exclusion",
+        "hold-cordon",
         "parallelism",
         "suspend",
         "exclusion",

@@ -15,6 +15,7 @@ from gangboard.domain.group import Group
 from gangboard.domain.health import Health
 from gangboard.domain.objects import Controller
 from gangboard.domain.owner import Outcome, Owner
+from gangboard.domain.queue import AssignedNodes
 from gangboard.domain.verdict import Verdict
 from gangboard.facts.gang import Gang
 from gangboard.owners.job import Job
@@ -22,7 +23,7 @@ from gangboard.owners.jobset import JobSet
 from gangboard.owners.trainjob import TrainJob
 from gangboard.policy.plan import offers
 from tests.decode.reading import Json, model, with_identity
-from tests.domain_objects import NOW, a_group, a_workload
+from tests.domain_objects import NOW, a_group, a_workload, an_entry
 from tests.gangs import a_gang, assemble
 from tests.kinds import registered
 
@@ -246,6 +247,16 @@ def test_a_trainjob_suspends_itself_and_holds_a_single_job() -> None:
     held, _, relocated = offers(context(), READY, "j1", NOW)
     assert (held.allowed, held.lever) == (True, "hold")
     assert (relocated.allowed, relocated.lever) == (True, "hold-exclusion")
+
+
+def test_a_single_job_leaves_a_node_that_kueue_chose_by_a_cordon() -> None:
+    gang = context()
+    owner = replace(gang.owner, queue="lq")
+    assigned = (AssignedNodes("kueue.x-k8s.io/podset", "node", {"n0": 1}),)
+    entry = an_entry(owner, admitted=True, has_quota=True, assigned=assigned)
+    gang = replace(gang, owner=owner, entries=(entry,))
+    *_, relocated = offers(gang, replace(READY, cordon=True), "j1", NOW)
+    assert (relocated.allowed, relocated.lever) == (True, "hold-cordon"), relocated.why_not
 
 
 def test_its_jobset_is_not_suspended_for_the_trainer_undoes_that() -> None:

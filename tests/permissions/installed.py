@@ -56,11 +56,15 @@ def installed(plane: ControlPlane, options: PermissionOptions) -> Iterator[Insta
                 admin.wait_gone(*key)
 
 
-def trial_of_actor(plane: ControlPlane, namespaces: Sequence[str] = ()) -> ActorTrial:
+def trial_of_actor(
+    plane: ControlPlane,
+    namespaces: Sequence[str] = (),
+    wanted: PermissionOptions = PermissionOptions(),  # noqa: B008  # immutable
+) -> ActorTrial:
     """Ask the API server with the actor's token which levers it may use, as `set_actor` does."""
     kubeconfig = plane.kubeconfig_for(plane.service_account_token(NAMESPACE, ACTOR), name="actor")
     access = kubeconfig_access(kubeconfig.read_text(), context=None)
-    return try_actor(access, PermissionOptions(), namespaces)
+    return try_actor(access, wanted, namespaces)
 
 
 def _apply(admin: Client, manifest: Json) -> list[Json]:

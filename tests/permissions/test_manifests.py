@@ -60,6 +60,32 @@ def test_the_reader_may_read_logs_only_if_they_are_switched_on() -> None:
     assert [subject["name"] for subject in binding["subjects"]] == [READER]
 
 
+def test_the_actor_may_cordon_nodes_only_if_that_is_switched_on() -> None:
+    name = f"{ACTOR}-nodes"
+    assert not any(m["metadata"]["name"] == name for m in manifests(PermissionOptions()))
+    for options in (
+        PermissionOptions(cordon=True),
+        PermissionOptions(cordon=True, namespaces=("a",)),
+    ):
+        (role,) = find(options, "ClusterRole", name)
+        assert rights(role) == {"nodes": {"get", "patch"}}
+        (binding,) = find(options, "ClusterRoleBinding", name)
+        assert [subject["name"] for subject in binding["subjects"]] == [ACTOR]
+        (policy,) = find(options, "ValidatingAdmissionPolicy", name)
+        (rule,) = policy["spec"]["matchConstraints"]["resourceRules"]
+        assert (rule["apiGroups"], rule["resources"]) == ([""], ["nodes"])
+        order = [m["kind"] for m in manifests(options) if m["metadata"]["name"] == name]
+        assert order.index("ValidatingAdmissionPolicyBinding") < order.index("ClusterRole")
+
+
+@pytest.mark.parametrize("cordon", [False, True])
+def test_print_rbac_has_nodes_for_the_setting(settings: Any, cordon: bool) -> None:
+    settings.CORDON = cordon
+    printed = StringIO()
+    call_command("print_rbac", stdout=printed)
+    assert ("gangboard-actor-nodes" in printed.getvalue()) is cordon
+
+
 @pytest.mark.parametrize("logs", [False, True])
 def test_print_rbac_follows_the_setting(settings: Any, logs: bool) -> None:
     settings.LOGS = logs

@@ -30,7 +30,6 @@ from gangboard.domain.pod_constraints import (
     Term,
     Toleration,
 )
-from gangboard.domain.queue import AssignedNodes
 from gangboard.facts.gang import Gang
 from gangboard.facts.surroundings import Surroundings, WaitingPods
 from gangboard.policy.exclusions import Exclusion, write_exclusion
@@ -42,7 +41,6 @@ from tests.domain_objects import (
     a_job,
     a_jobset,
     a_role,
-    an_entry,
     child_jobs,
     pods_of,
     requests,
@@ -311,16 +309,6 @@ def test_a_refused_change_of_a_template_is_a_warning() -> None:
     ):
         plan_ = planned(gang, job, surroundings, levers=levers)
         assert any(text in warning for warning in plan_.warnings)
-
-
-def test_an_admission_system_that_chose_the_nodes_is_refused() -> None:
-    gang, job, _ = a_run()
-    assigned = (AssignedNodes("kueue.x-k8s.io/podset", "w", {"n0": 2}),)
-    owner = replace(gang.owner, queue="lq")
-    entry = an_entry(owner, admitted=True, has_quota=True, assigned=assigned)
-    gang = replace(gang, owner=owner, entries=(entry,))
-    surroundings = around(a_node("n0", free=0), a_node("n1"), pods=pods_on(job, "n0", "n0"))
-    assert "Kueue chose the nodes of JobSet run" in planned(gang, job, surroundings).why_not
 
 
 def test_a_whole_job_moves_without_a_hold() -> None:

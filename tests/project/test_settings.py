@@ -46,6 +46,7 @@ REFUSED = [
     ("GANGBOARD_IDLE_PERCENT", "101"),
     ("GANGBOARD_LOCAL_SIGN_IN", "password, sso"),
     ("GANGBOARD_LOCAL_SIGN_IN", "none"),
+    ("GANGBOARD_CORDON", "maybe"),
     ("GANGBOARD_LOGS", "maybe"),
     ("GANGBOARD_LOG_JSON", "maybe"),
     ("GANGBOARD_LOG_LEVEL", "loud"),

@@ -220,6 +220,33 @@ def test_the_nodes_to_which_pods_were_assigned(
     assert result.assigned == expected
 
 
+@pytest.mark.parametrize(
+    ("request_", "required", "is_sliced"),
+    [
+        ({"required": "rack"}, "rack", False),
+        ({"preferred": "rack"}, "", False),
+        ({"unconstrained": True}, "", False),
+        ({"podSetSliceRequiredTopology": "rack", "podSetSliceSize": 2}, "", True),
+        (
+            {"podsetSliceRequiredTopologyConstraints": [{"topology": "rack", "size": 2}]},
+            "",
+            True,
+        ),
+        (None, "", False),
+    ],
+)
+def test_the_topology_that_pods_must_share(
+    request_: Json | None, required: str, is_sliced: bool
+) -> None:
+    assignment = {"levels": ["kubernetes.io/hostname"], "slices": OBSERVED_SLICES}
+    part = {"name": "w", "topologyAssignment": assignment}
+    status = {"admission": {"clusterQueue": "gpu", "podSetAssignments": [part]}}
+    pod_sets = [{"name": "other", "topologyRequest": {"required": "block"}},
+                {"name": "w", "topologyRequest": request_}]  # fmt: skip
+    (assigned,) = entry({"spec": {"podSets": pod_sets}, "status": status}).assigned
+    assert (assigned.required, assigned.is_sliced) == (required, is_sliced)
+
+
 def test_a_partial_admission_has_both_numbers() -> None:
     """Pods that are done are left out of a later admission."""
     pod_sets = {"podSets": [{"name": "main", "count": 5}]}

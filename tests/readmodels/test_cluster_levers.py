@@ -36,6 +36,7 @@ def test_levers_are_listed_in_order_of_preference() -> None:
         "native",
         "hold",
         "hold-exclusion",
+        "hold-cordon",
         "parallelism",
     ]
 

@@ -17,6 +17,7 @@ from gangboard.policy.lever_permissions import (
     Parent,
     PatchedResource,
     PermissionOptions,
+    cordoned_nodes,
     created_resources,
     patched_resources,
 )
@@ -31,7 +32,8 @@ _SERVER_SIDE = ("annotations", "generation", "managedFields", "resourceVersion")
 def admission_policies(options: PermissionOptions) -> list[Manifest]:
     """Return the policies, each followed by its binding."""
     policies: list[Manifest] = []
-    for patched in patched_resources(options):
+    nodes = cordoned_nodes(options)
+    for patched in (*patched_resources(options), *((nodes,) if nodes is not None else ())):
         resource = patched.resource
         policies += _policy(
             (resource.group, resource.plural),
@@ -52,7 +54,7 @@ def _policy(
     validations: list[Manifest],
 ) -> list[Manifest]:
     group, plural = resource
-    name = f"{ACTOR}-{plural}.{group}"
+    name = f"{ACTOR}-{plural}.{group}".rstrip(".")
     rule = {
         "apiGroups": [group],
         "apiVersions": ["*"],

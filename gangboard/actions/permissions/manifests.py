@@ -15,9 +15,11 @@ import yaml
 from gangboard.actions.permissions.admission_policy import admission_policies
 from gangboard.actions.permissions.roles import (
     LOG_ROLE,
+    NODE_ROLE,
     accounts,
     actor_roles,
     log_roles,
+    node_roles,
     prometheus_roles,
     reader_roles,
 )
@@ -59,6 +61,7 @@ def manifests(options: PermissionOptions) -> list[Manifest]:
         *(log_roles() if options.logs else ()),
         *(prometheus_roles(*options.prometheus) if options.prometheus else ()),
         *actor_roles(options),
+        *(node_roles() if options.cordon else ()),
     ]
 
 
@@ -147,8 +150,15 @@ def _names(namespaces: tuple[str, ...]) -> str:
 
 
 def chart_files(options: PermissionOptions) -> dict[str, str]:
-    """Return file name → text: objects of the reader, its role for logs, objects of the actor, the policy of the Hold and its binding."""
-    names = ("reader.yaml", "logs.yaml", "actor.yaml", "hold.yaml", "binding.yaml")
+    """Return file name → text: objects of the reader, its role for logs, objects of the actor, its role for nodes, the policy of the Hold and its binding."""
+    names = (
+        "reader.yaml",
+        "logs.yaml",
+        "actor.yaml",
+        "nodes.yaml",
+        "hold.yaml",
+        "binding.yaml",
+    )
     files: dict[str, list[Manifest]] = {name: [] for name in names}
     for manifest in manifests(options):
         if manifest["kind"] != "Namespace":
@@ -161,6 +171,8 @@ def _file(manifest: Manifest) -> str:
         return "reader.yaml"
     if manifest["metadata"]["name"] == LOG_ROLE:
         return "logs.yaml"
+    if manifest["metadata"]["name"] == NODE_ROLE:
+        return "nodes.yaml"
     known = {
         "MutatingAdmissionPolicy": "hold.yaml",
         "MutatingAdmissionPolicyBinding": "binding.yaml",

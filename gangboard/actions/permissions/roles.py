@@ -27,6 +27,8 @@ from gangboard.policy.lever_permissions import (
 _RBAC = "rbac.authorization.k8s.io"
 _READ = ["get", "list", "watch"]
 LOG_ROLE = f"{READER}-logs"
+NODE_ROLE = f"{ACTOR}-nodes"
+"""Name of the actor's role for nodes, and of the policy that limits it."""
 PROMETHEUS_ROLE = f"{READER}-prometheus"
 _PODS = ("", "pods")
 _DISCOVERY = ["/api", "/api/*", "/apis", "/apis/*", "/openapi/v3", "/version"]
@@ -117,6 +119,15 @@ def actor_roles(options: PermissionOptions) -> list[Manifest]:
         for namespace in options.namespaces
         for manifest in (_role(ACTOR, rules, namespace), _binding(ACTOR, namespace))
     ]
+
+
+def node_roles() -> list[Manifest]:
+    """Return the role with which the actor may cordon nodes, and its binding.
+
+    Nodes are in no namespace, so the role is cluster-wide. `admission_policy` limits it to the cordon.
+    """
+    rule = {"apiGroups": [NODE.group], "resources": [NODE.plural], "verbs": ["get", "patch"]}
+    return [_role(NODE_ROLE, [rule]), _binding(NODE_ROLE, account=ACTOR)]
 
 
 def _read() -> list[tuple[str, str]]:

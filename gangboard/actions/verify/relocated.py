@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from gangboard.actions import patches, relocation, requeueing
+from gangboard.actions import cordons, patches, relocation, requeueing
 from gangboard.actions.actor_client import Json, get_object
 from gangboard.actions.drift_detection import unguard_older_actions
 from gangboard.actions.execution import ActionExecution
-from gangboard.actions.finishing import ActionExit, finish
+from gangboard.actions.finishing import ActionExit, finish, step_of_kind
 from gangboard.actions.live_objects import LiveReader
 from gangboard.actions.verify.change_detection import describe_undone
 from gangboard.actions.verify.sibling_checks import sibling_changes
-from gangboard.domain.action import ActionState
+from gangboard.domain.action import ActionState, StepKind
 from gangboard.domain.pod import Pod
 from gangboard.domain.text import is_or_are, names, out_of
 from gangboard.policy.exclusions import excludes
@@ -31,6 +32,9 @@ def watch(execution: ActionExecution) -> float:
     """Check once. Return the seconds until the next check, 0 if the action is over. Raises KubeError."""
     subject = execution.context["subjects"][0]
     raw = get_object(execution.client, subject["path"])
+    evicted = _eviction(execution)
+    if evicted:
+        return _end(execution, ActionExit(ActionState.FAILED, evicted))
     problem = _problem(execution, subject, raw)
     if problem is not None:
         return _end(execution, problem)
@@ -54,6 +58,9 @@ def watch(execution: ActionExecution) -> float:
         sentence = f"{execution.object_name} runs again, but {names(returned)} {place}."
         return _end(execution, ActionExit(ActionState.FAILED, sentence))
     is_new = not any(pod.meta.ref.uid in old for pod in pods)
+    if is_new and sum(bool(pod.node) for pod in pods) >= wanted:
+        # The new pods have nodes, so the cordon is not needed any more. They may still load their images.
+        cordons.lift(execution)
     if len(ready) >= wanted and is_new and watched >= execution.context["watch"]:
         lasting = [pod for pod in new if pod.phase != "Failed" and not pod.is_terminating]
         return _end_verified(execution, lasting)
@@ -61,8 +68,9 @@ def watch(execution: ActionExecution) -> float:
         sentence = f"{execution.object_name} was restarted elsewhere and has failed since."
         return _end(execution, ActionExit(ActionState.FAILED, sentence))
     if (execution.now - _started_at(execution, entry_step)).total_seconds() > START_SECONDS:
+        undo = f" {_UNDO}" if relocation.has_exclusion(execution) else ""
         sentence = (
-            f"{execution.object_name} was restarted, but {_progress(pods, wanted, ready)}. {_UNDO}"
+            f"{execution.object_name} was restarted, but {_progress(pods, wanted, ready)}.{undo}"
         )
         return _end(execution, ActionExit(ActionState.FAILED, sentence))
     message = f"Restarted, watching: {_progress(pods, wanted, ready)}."
@@ -121,17 +129,18 @@ def _problem(
     execution.context.pop("missing_since", None)
     name = execution.object_name
     if raw["metadata"]["uid"] != subject["uid"]:
-        sentence = (
-            f"{name} was created again meanwhile: its owner has restarted. The new Job has no exclusion, and may "
-            "run anywhere."
-        )
+        without = "has no exclusion, and " if relocation.has_exclusion(execution) else ""
+        sentence = f"{name} was created again meanwhile: its owner has restarted. The new Job {without}may run anywhere."
         return ActionExit(ActionState.REVERTED, sentence)
     since, now = _applied_at(execution), execution.now
     in_queue = requeueing.return_step(execution) is not None
     if patches.value_at(raw, "/spec/suspend") is True and not in_queue:
         undone = describe_undone(subject, raw, is_recreated=False, since=since, now=now)
         columns = {"reverted_by": undone.manager[:253], "held_seconds": undone.held_seconds}
-        sentence = f"{undone.sentence} {name} has no pods now; the exclusion is in its template."
+        template = (
+            "; the exclusion is in its template" if relocation.has_exclusion(execution) else ""
+        )
+        sentence = f"{undone.sentence} {name} has no pods now{template}."
         return ActionExit(ActionState.REVERTED, sentence, columns)
     exclusion = relocation.exclusion_of(execution)
     affinity = patches.raw_value_at(raw, relocation.AFFINITY_POINTER)
@@ -180,7 +189,19 @@ def _progress(pods: tuple[Pod, ...], wanted: int, ready: list[Pod]) -> str:
     return f"{text}; {waiting.meta.ref.name} waits: {waiting.scheduled.message.rstrip('.')}"
 
 
+def _eviction(execution: ActionExecution) -> str:
+    """Return a sentence if the admission system of a relocation by a cordon evicted the whole, else empty."""
+    step = step_of_kind(execution, StepKind.WAIT_REPLACED)
+    return cordons.lost_assignment(step, cordons.read_entry(execution, step)) if step else ""
+
+
 def _end(execution: ActionExecution, exit_: ActionExit) -> float:
+    """End the action once its cordon has ended, or after some patience with a node that cannot be uncordoned."""
+    delay = cordons.lift(execution)
+    if delay and cordons.is_patient(execution):
+        return delay
+    remaining = cordons.remaining_sentence(execution)
+    exit_ = replace(exit_, sentence=f"{exit_.sentence} {remaining}".strip())
     finish(execution, exit_, lambda: unguard_older_actions(execution.action))
     return 0.0
 

@@ -97,7 +97,7 @@ class JobSet(OwnerKind):
     levers = ("suspend",)
     suspended_condition = "Suspended"
     child_levers = ("native", "hold", "parallelism")
-    child_relocation_levers = ("hold-exclusion",)
+    child_relocation_levers = ("hold-exclusion", "hold-cordon")
     conduct = JobSetConduct()
 
     def build(self, wire: WireJobSet, version: str) -> Owner:

@@ -86,12 +86,15 @@ class JobSetConduct(JobConduct):
             return ""
         return f"{gang.name} gives each Job a {key} of its own, and every other {key} has pods of a gang."
 
-    def relocation_reactions(self, gang: Gang, job: Owner) -> tuple[str, ...]:
+    def relocation_reactions(self, gang: Gang, job: Owner, lever: Lever) -> tuple[str, ...]:
         """Return when the exclusion is lost, and what the controller does while the Job is away."""
         if job.meta.ref.uid not in gang.child_jobs:
             return ()
+        lost = (
+            f"A restart of {gang.name} creates {label(job.meta.ref)} again, without the exclusion."
+        )
         return (
-            f"A restart of {gang.name} creates {label(job.meta.ref)} again, without the exclusion.",
+            *(() if lever.cordons else (lost,)),
             f"{gang.name} does not count this as a restart, and its failure policy does not apply.",
         )
 

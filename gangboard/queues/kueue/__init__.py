@@ -11,9 +11,11 @@ from collections.abc import Mapping, Sequence
 from gangboard.domain.forecast import AdmissionState, Forecast, PodSet
 from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
+from gangboard.domain.queue import NodeReplacement
 from gangboard.domain.text import label
 from gangboard.domain.traits import QueueTraits, QueueWording
 from gangboard.facts.gang import Gang
+from gangboard.facts.surroundings import Surroundings
 from gangboard.plugins.lever import Lever
 from gangboard.plugins.queue_system import QueueSystem
 from gangboard.queues.kueue.activation import WorkloadActive
@@ -23,6 +25,7 @@ from gangboard.queues.kueue.forecast import forecast
 from gangboard.queues.kueue.integrations import POD_GROUP_LABEL
 from gangboard.queues.kueue.queues import QUEUE_RESOURCES
 from gangboard.queues.kueue.relocation import QueuedExclusion
+from gangboard.queues.kueue.replaceable_nodes import find_replacement
 from gangboard.queues.kueue.workloads import WORKLOADS
 
 
@@ -87,18 +90,34 @@ class Kueue(QueueSystem):
         return (f"Kueue reserves quota for its pods all the same when it admits {gang.name}.",)
 
     def relocation_refusal(self, gang: Gang, job: Owner, pods: Sequence[Pod]) -> str:
-        """Refuse pods whose nodes Kueue has chosen, and child Jobs that it admits one by one (observed with v0.19.2).
-
-        After a change of the template Kueue pins the new pods to the former nodes, where they never start.
-        """
+        """Refuse child Jobs that Kueue admits one by one (observed with v0.19.2)."""
         if not gang.queue.is_managed:
             return f"Kueue would resume {label(job.meta.ref)} at once: suspend it by its Workload instead."
-        if any(entry.assigned for entry in gang.entries):
-            return (
-                f"Kueue chose the nodes of {gang.name} by its topology, and pins new pods of this Job to the "
-                "former ones. Suspend and resume the whole instead: Kueue then chooses all nodes again."
-            )
         return ""
+
+    def node_replacement(
+        self, gang: Gang, job: Owner, node: str, surroundings: Surroundings
+    ) -> NodeReplacement | str:
+        """Return the pods of a Job for which Kueue would replace an assigned node, or why it would not."""
+        return find_replacement(gang, job, node, surroundings)
+
+    def relocation_warnings(self, gang: Gang, job: Owner, lever: Lever) -> tuple[str, ...]:
+        """Warn that Kueue evicts the whole if the Job is away for too long.
+
+        Only a Workload with the condition PodsReady shows that Kueue waits for ready pods. The limit is in its
+        configuration, which gangboard cannot read.
+        """
+        waits = any(
+            condition.type == "PodsReady"
+            for entry in gang.queue.entries
+            for condition in entry.conditions
+        )
+        if not waits:
+            return ()
+        return (
+            f"Kueue evicts the whole of {gang.name} if this Job is away for longer than its "
+            "waitForPodsReady.recoveryTimeout.",
+        )
 
     def job_warnings(self, gang: Gang, job: Owner, lever: Lever) -> tuple[str, ...]:
         """Return the warning that Kueue may resume a stopped Job, or evict its whole owner."""

@@ -10,7 +10,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from gangboard.decode.wire import Int32, Wire
+import msgspec
+
+from gangboard.decode.wire import Int32, Wire, WirePresence
 from gangboard.domain.pod_constraints import HOSTNAME
 from gangboard.domain.queue import AssignedNodes, LabelSources
 
@@ -47,6 +49,16 @@ class _WireDomain(Wire):
     count: Int32 | None = None
 
 
+class WireTopologyRequest(Wire):
+    """`topologyRequest` of one of `spec.podSets`."""
+
+    required: str | None = None
+    slice_topology: str | None = msgspec.field(default=None, name="podSetSliceRequiredTopology")
+    slice_constraints: list[WirePresence] | None = msgspec.field(
+        default=None, name="podsetSliceRequiredTopologyConstraints"
+    )
+
+
 class WireTopologyAssignment(Wire):
     """The domains of one pod set: `slices` in v1beta2, `domains` in v1beta1."""
 
@@ -55,7 +67,11 @@ class WireTopologyAssignment(Wire):
     domains: list[_WireDomain] | None = None
 
 
-def assigned_nodes(pod_set: str, assignment: WireTopologyAssignment | None) -> AssignedNodes | None:
+def assigned_nodes(
+    pod_set: str,
+    assignment: WireTopologyAssignment | None,
+    request: WireTopologyRequest | None = None,
+) -> AssignedNodes | None:
     """Return the nodes of a pod set. None: it is not assigned, or only to larger domains."""
     if assignment is None or not assignment.levels or assignment.levels[-1] != HOSTNAME:
         return None
@@ -66,7 +82,13 @@ def assigned_nodes(pod_set: str, assignment: WireTopologyAssignment | None) -> A
     for slice_ in assignment.slices or ():
         for name, count in _domains(slice_):
             nodes[name] += count
-    return AssignedNodes(POD_SET_LABEL, pod_set, dict(nodes)) if nodes else None
+    wanted = request or WireTopologyRequest()
+    is_sliced = bool(wanted.slice_topology or wanted.slice_constraints)
+    return (
+        AssignedNodes(POD_SET_LABEL, pod_set, dict(nodes), wanted.required or "", is_sliced)
+        if nodes
+        else None
+    )
 
 
 def _domains(slice_: _WireSlice) -> Iterator[tuple[str, int]]:
@@ -112,6 +134,7 @@ class WirePodSet(Wire):
     name: str = ""
     count: Int32 | None = None
     template: _WireTemplate | None = None
+    topology_request: WireTopologyRequest | None = None
 
     @property
     def selected(self) -> frozenset[str]:

@@ -95,7 +95,7 @@ def _build(wire: WireWorkload, version: str) -> QueueEntry:
         admitted_by=admission.cluster_queue or "",
         holds=_sum_by_flavor(_held_amounts(spec, status, amounts)),
         asks=_sum_by_flavor(_requested_amounts(status, amounts)),
-        assigned=tuple(_assigned_nodes(admission)),
+        assigned=tuple(_assigned_nodes(spec, admission)),
         label_sources=label_sources(
             spec.pod_sets, admission.pod_set_assignments, status.admission_checks
         ),
@@ -177,9 +177,11 @@ def _held_amounts(
             yield FlavorAmount(flavors.get(resource, ""), resource, used)
 
 
-def _assigned_nodes(admission: WireAdmission) -> Iterator[AssignedNodes]:
+def _assigned_nodes(spec: WireWorkloadSpec, admission: WireAdmission) -> Iterator[AssignedNodes]:
+    requests = {pod_set.name: pod_set.topology_request for pod_set in spec.pod_sets or ()}
     for assignment in admission.pod_set_assignments or ():
-        nodes = assigned_nodes(assignment.name, assignment.topology_assignment)
+        request = requests.get(assignment.name)
+        nodes = assigned_nodes(assignment.name, assignment.topology_assignment, request)
         if nodes is not None:
             yield nodes
 

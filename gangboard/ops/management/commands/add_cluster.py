@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+from django.conf import settings
 from django.core.management.base import CommandError, CommandParser
 
 from gangboard.kube.errors import CredentialError, KubeError
@@ -113,7 +114,9 @@ class Command(DatabaseCommand):
     def _try_actor(self, name: str, actor: Access) -> None:
         """Print which levers the actor may use. The cluster need not be watched yet."""
         try:
-            lines = actor_lines(name, actor.context, try_actor(actor, PermissionOptions()))
+            lines = actor_lines(
+                name, actor.context, try_actor(actor, PermissionOptions(cordon=settings.CORDON))
+            )
         except KubeError as error:
             lines = unreachable_lines(name, actor, error)
         for line in lines:

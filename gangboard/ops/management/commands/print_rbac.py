@@ -59,7 +59,7 @@ class Command(PrintingCommand):
             if options["chart"] is not None:
                 _write_files(
                     options["chart"],
-                    replace(permissions, binds_hold=True, logs=True, prometheus=None),
+                    replace(permissions, binds_hold=True, logs=True, cordon=True, prometheus=None),
                 )
                 return
         except clusters.ClusterError as error:
@@ -80,7 +80,10 @@ def _read_permissions(name: str | None, namespaces: tuple[str, ...]) -> Permissi
     """Return the permissions for a cluster. A cluster without discovery is treated like any other."""
     if name is None:
         wanted = PermissionOptions(
-            namespaces=namespaces, topology_keys=settings.TOPOLOGY_LABELS, binds_hold=False
+            namespaces=namespaces,
+            topology_keys=settings.TOPOLOGY_LABELS,
+            binds_hold=False,
+            cordon=settings.CORDON,
         )
     else:
         wanted = levers.read_wanted(clusters.find_cluster(name=name), namespaces)
