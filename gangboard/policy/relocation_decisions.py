@@ -93,7 +93,7 @@ def _whole_instead(gang: Gang) -> str:
     """Return the other way to get new nodes from the admission system."""
     return (
         f"Suspend and resume the whole {gang.owner.meta.ref.kind} instead, or evict it: {gang.queue_system} then "
-        "chooses all nodes again"
+        "chooses all nodes again, maybe the same ones"
     )
 
 

@@ -59,7 +59,7 @@ def _siblings_there(gang: Gang, job: Owner, node: str, surroundings: Surrounding
     return (
         f"{count(len(siblings), 'pod')} of other Jobs of {gang.name} {plural(len(siblings), 'run')} on node "
         f"{node}, and Kueue replaces a node only if no pod of it runs there. Suspend and resume the whole "
-        "instead: Kueue then chooses all nodes again."
+        "instead: Kueue then chooses all nodes again, maybe the same ones."
     )
 
 
