@@ -109,7 +109,10 @@ def test_nodes_that_a_queue_chose_are_not_left_by_its_job() -> None:
     """Kueue would choose anew from its Workload, which lacks the exclusion (v0.19.2)."""
     gang, job = a_queued_job(assigned=(AssignedNodes("kueue.x-k8s.io/podset", "main", {"n0": 2}),))
     surroundings = around(a_node("n0", free=0), a_node("n1"), pods=pods_on(job, "n0", "n0"))
-    assert "Kueue pins new pods of Job alone to their former nodes" in planned(gang, job, surroundings).why_not
+    assert (
+        "Kueue pins new pods of Job alone to their former nodes"
+        in planned(gang, job, surroundings).why_not
+    )
 
 
 def test_a_job_that_changes_its_size_in_a_queue_is_refused() -> None:
