@@ -60,8 +60,8 @@ def _anywhere(snapshot: NodeSnapshot, request: PlacementRequest, *extra: Any) ->
 
 
 BUGS: Mapping[str, Mapping[str, Callable[..., Any]]] = {
-    "taints keep nobody away": {"placement.node_filters.NodeFilters._tolerated": _all},
-    "labels are not asked for": {"placement.node_filters.NodeFilters._selected": _all},
+    "taints keep nobody away": {"placement.node_filters.NodeFilters.tolerated": _all},
+    "labels are not asked for": {"placement.node_filters.NodeFilters.selected": _all},
     "a node takes one more": {"placement.feasible_nodes.FeasibleNodes._by_amounts": _one_more},
     "a node takes one less": {"placement.feasible_nodes.FeasibleNodes._by_amounts": _one_less},
     "any number of pods": {
