@@ -318,7 +318,7 @@ def test_a_disaggregated_set_is_one_gang_with_the_replicas_of_its_roles(
         "partly-placed",
         "degraded",
         f"Replica {decode()}-0: 2 pods request 65 CPUs each, and the only node that matches their node "
-        f"selector ({POOL}={place.name}) has 64; 2 of all 4 pods are placed.",
+        f"selector ({POOL}={place.name}) has 64; 2 of 4 pods of the DisaggregatedSet are placed.",
         2,
     )
     wait(

@@ -66,18 +66,18 @@ def _is_placed_one_by_one(unit: Unit) -> bool:
 
 
 def _placed_text(unit: Unit, elsewhere: int) -> str:
-    """Return `2 of 4 pods are placed`, or `2 of all 6 pods are placed` for a unit without placed pods."""
+    """Return `2 of 4 pods are placed`, or `2 of 6 pods of the JobSet are placed` for a unit without placed pods."""
     number = len(unit.placed) or elsewhere
     pods = out_of(number, unit.wanted, "pod") if unit.placed else _gang_count_text(unit, elsewhere)
     return f"{pods} {is_or_are(number)} placed"
 
 
 def _gang_count_text(unit: Unit, placed: int) -> str:
-    """Return `4 of all 6 pods` of the gang, without a total if more pods exist than the owner requests."""
-    desired = unit.owner.desired
+    """Return `4 of 6 pods of the JobSet`, without a total if more pods exist than the owner requests."""
+    desired, gang = unit.owner.desired, f"the {unit.owner.meta.ref.kind}"
     if placed + unit.desired > desired:
-        return f"{count(placed, 'pod')} of the {unit.owner.meta.ref.kind}"
-    return f"{placed} of all {desired} pods"
+        return f"{count(placed, 'pod')} of {gang}"
+    return f"{out_of(placed, desired, 'pod')} of {gang}"
 
 
 def _placed_elsewhere(unit: Unit) -> int:
