@@ -44,6 +44,8 @@ class Act:
     stories: tuple[Story, ...]
     holds: bool = False
     """Whether the Hold is installed."""
+    alone: bool = False
+    """Whether all stories before it must be over, because it kills processes that all of them need."""
     kueue: Mapping[str, object] = field(default_factory=dict)
     """Settings of Kueue that are its own."""
 
@@ -77,8 +79,8 @@ ACTS: dict[str, tuple[Act, ...]] = {
             ),
             holds=True,
         ),
-        Act((relocating.moved_under_kills,), holds=True),
-        Act((interleaved.random_relocations,), holds=True),
+        Act((relocating.moved_under_kills,), holds=True, alone=True),
+        Act((interleaved.random_relocations,), holds=True, alone=True),
     ),
     "k136": (
         Act((levers.without_policy_on_136, levers.groups_stay)),
@@ -93,8 +95,8 @@ ACTS: dict[str, tuple[Act, ...]] = {
             ),
             holds=True,
         ),
-        Act((relocating.moved_under_kills,), holds=True),
-        Act((interleaved.random_relocations,), holds=True),
+        Act((relocating.moved_under_kills,), holds=True, alone=True),
+        Act((interleaved.random_relocations,), holds=True, alone=True),
     ),
     "kueue": (
         Act(
@@ -117,7 +119,7 @@ ACTS: dict[str, tuple[Act, ...]] = {
             ),
             holds=True,
         ),
-        Act((cordoning.cordoned_under_kills,), holds=True),
+        Act((cordoning.cordoned_under_kills,), holds=True, alone=True),
         Act(
             (queued.managed_without_a_label,),
             holds=True,
@@ -248,6 +250,8 @@ class Playing:
         playing = []
         holds: bool | None = None
         for act in self.acts[cluster]:
+            if act.alone:
+                wait(playing, timeout=MOST_SECONDS)
             if act.holds is not holds:
                 install(installation, plane, cluster, holds=act.holds)
                 holds = act.holds

@@ -126,4 +126,4 @@ def test_a_hold_that_is_left_armed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_relocated_job_that_is_left_suspended(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rollback, "roll_back", lambda _execution: "")
-    assert "no_relocated_job_stays_suspended" in play(8, relocates=True).broken
+    assert "no_relocated_job_stays_suspended" in play(70, relocates=True).broken

@@ -45,6 +45,8 @@ class Sent:
     dry_run: bool
     decided_at: float
     """Time of the worker's last boundary but one. It checked its permission before that."""
+    is_refused: bool = False
+    """The server refuses it with 403, so it certainly changes nothing."""
 
 
 @dataclass(frozen=True)
@@ -175,7 +177,8 @@ class Wire(Connection):
         cast("SimpleNamespace", tls).has_written = True
         actor, now = self._hub.current, self._hub.clock.seconds
         decided_at = actor.stood_at[0] if actor is not None else now
-        sent = Sent(now, self._who, action, method, path, body, dry_run, decided_at)
+        refused = fault == "forbidden"
+        sent = Sent(now, self._who, action, method, path, body, dry_run, decided_at, refused)
         self._ledger.sent.append(sent)
         self._trace.write(
             self._who, f"{description}{f' meets {fault}' if fault else ''} {body.decode()}"
