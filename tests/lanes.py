@@ -1,4 +1,4 @@
-"""A pytest plugin that schedules tests in parallel lanes (`pytest -n 5 --dist loadscope`).
+"""A pytest plugin that schedules tests in parallel lanes (`pytest -n 4 --dist loadscope`).
 
 A lane is a process of pytest-xdist that takes one piece of work after the other. A piece is a file of tests, or
 all files of one line of `WAITING`, which use the same control planes: so only one lane starts them. Processes
@@ -35,7 +35,6 @@ WAITING: tuple[Sequence[str], ...] = (
         "placement/test_change_methods.py",
         "rules/test_steps_taken.py",
     ),
-    ("live/",),
     ("scenarios/",),
     (
         "queues/test_real_",
@@ -59,6 +58,7 @@ WAITING: tuple[Sequence[str], ...] = (
     ),
     ("ops/test_up.py", "ops/test_commands.py"),
     ("web/test_browser.py",),
+    ("live/",),
     ("web/test_acting_browser.py",),
     ("tasks/",),
     ("fresh_clone/",),
@@ -68,11 +68,10 @@ WAITING: tuple[Sequence[str], ...] = (
 )
 """Pieces of work that wait for others more than they compute, in starting order with short ones last.
 
-Only two of the first three start control planes. The first lane goes on with what needs Kueue, whose control plane
-it has from the first piece.
+The first lane goes on with what needs Kueue, whose control plane it has from the first piece.
 """
 
-WAITING_LANES = 3
+WAITING_LANES = 2
 
 _HERE = Path(__file__).parent
 

@@ -75,18 +75,23 @@ def _moved_on(execution: ActionExecution, step: ActionStep, name: str) -> Action
     if uid is not None and meta["uid"] != uid:
         return ActionExit(ActionState.GONE, another_object(name, uid, meta["uid"]))
     generation = patches.tested_value(step.patch, "/metadata/generation")
-    if meta.get("generation") != generation:
+    if generation is not None and meta.get("generation") != generation:
         return ActionExit(ActionState.CONFLICT, changed(name, generation, meta.get("generation")))
     for operation in json.loads(step.patch):
         pointer = operation["path"]
         if operation["op"] == "test" and pointer.startswith("/spec/"):
             value = patches.value_at(raw, pointer)
             if value != operation["value"]:
-                return ActionExit(
-                    ActionState.CONFLICT,
-                    f"{name} has {patches.describe_fields({pointer: value})} now.",
-                )
+                return ActionExit(ActionState.CONFLICT, _other_value(name, pointer, value))
     return ActionExit(ActionState.CONFLICT, f"{name} was changed at the same moment; try again.")
+
+
+def _other_value(name: str, pointer: str, value: object) -> str:
+    """Return the sentence for a field that another client changed. Only the values of scalars are short."""
+    if isinstance(value, dict | list):
+        field = pointer.strip("/").replace("/", ".")
+        return f"{name} has another {field} now: another client changed it."
+    return f"{name} has {patches.describe_fields({pointer: value})} now."
 
 
 def another_object(name: str, expected: str, actual: str) -> str:

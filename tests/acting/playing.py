@@ -113,6 +113,11 @@ ACTS: dict[str, tuple[Act, ...]] = {
                 relocating.moved_through_its_entry,
                 relocating.overtaken_in_a_queue,
                 relocating.moved_under_a_trainjob,
+            ),
+            holds=True,
+        ),
+        Act(
+            (
                 cordoning.moved_by_a_cordon,
                 cordoning.moved_to_another_rack,
                 cordoning.no_spare_node,

@@ -166,6 +166,27 @@ def test_a_jobset_that_is_suspended_meanwhile_keeps_its_job(site: Site) -> None:
     assert step.state in ("skipped", "done")
 
 
+def test_a_template_that_another_client_changed_is_left_alone(site: Site) -> None:
+    term = {"matchExpressions": [{"key": "disk", "operator": "In", "values": ["ssd"]}]}
+    required = {"nodeSelectorTerms": [term]}
+    affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}}
+
+    def change() -> None:
+        site.simulator.objects.update(
+            "batch/v1",
+            "Job",
+            WORKER,
+            lambda obj: obj["spec"]["template"]["spec"].update(affinity=affinity),
+            NAMESPACE,
+        )
+
+    action = play(site, "exclude:rehearsal", change)
+    assert action.state == "conflict", action.message
+    assert f"Job {WORKER} has another spec.template.spec.affinity now" in action.message
+    assert terms(site.job()) == [term]
+    assert not site.suspended()
+
+
 def test_a_job_that_was_created_again_is_not_left_suspended(site: Site) -> None:
     action = play(site, "patch:recorded", site.make_anew)
     assert action.state == "gone", action.message
