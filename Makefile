@@ -6,8 +6,8 @@ PYTHON ?= $(firstword $(foreach one,/usr/bin/python3 python3,$(shell $(one) -c \
 	'import ensurepip, sys, venv; print("$(one)" if sys.version_info >= (3, 11) else "")' 2>/dev/null)) python3)
 PROFILE ?= 1.37
 PORT ?= 8000
-# Processes of a whole test run. Two begin with control planes, two compute. A fifth one starts more processes than two
-# cores carry: control planes are then too slow for their own deadlines.
+# Processes of a whole test run. Two begin with control planes, two compute. With a fifth one, control planes answer late
+# on two cores.
 LANES ?= 4
 # Tests that `make coverage` runs: the tier `unit` by default.
 COVERED ?= not services and not production and not controlplane and not browser
