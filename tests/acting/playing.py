@@ -252,7 +252,7 @@ class Playing:
         self, installation: Installation, cluster: str, plane: ControlPlane
     ) -> list[Future[None]]:
         """Play one act after the other. Return the rest if the last one need not be awaited."""
-        playing = []
+        playing: list[Future[None]] = []
         holds: bool | None = None
         for act in self.acts[cluster]:
             if act.alone:
