@@ -87,7 +87,7 @@ def _moved_on(execution: ActionExecution, step: ActionStep, name: str) -> Action
 
 
 def _other_value(name: str, pointer: str, value: object) -> str:
-    """Return the sentence for a field that another client changed. Only the values of scalars are short."""
+    """Return the sentence for a field that another client changed. It does not quote an object or a list, which is long."""
     if isinstance(value, dict | list):
         field = pointer.strip("/").replace("/", ".")
         return f"{name} has another {field} now: another client changed it."

@@ -109,7 +109,10 @@ def wait_stopped(execution: ActionExecution, step: ActionStep) -> float:
 
 
 def _suspension_progress(execution: ActionExecution, raw: Json) -> ActionExit | str:
-    """Return what a queue has yet to do (a clause), empty if nothing; or the end if the Job was resumed meanwhile."""
+    """Return a clause about what keeps a queue from letting go of the Job, or an empty string.
+
+    Returns the end of the action if the Job was resumed meanwhile.
+    """
     is_suspended = patches.value_at(raw, "/spec/suspend") is True
     step = requeueing.return_step(execution)
     if step is not None:

@@ -15,7 +15,7 @@ from gangboard.store.models import ActionStep
 
 
 def return_step(execution: ActionExecution) -> ActionStep | None:
-    """Return the step that puts the Job back into its queue. None: the relocation has no queue entry."""
+    """Return the step that puts the Job back into its queue, or None for a Job without a queue entry."""
     for step in execution.steps:
         if step.kind == StepKind.RESTART.value and step.subject["uid"] != execution.action.uid:
             return step
@@ -30,7 +30,7 @@ def entry_name(step: ActionStep) -> str:
 def release_progress(
     execution: ActionExecution, step: ActionStep, *, suspended: bool
 ) -> ActionExit | str:
-    """Return what the queue has yet to do before the template may change (a clause), empty if nothing.
+    """Return a clause about what keeps the queue from letting go of the Job, or an empty string.
 
     The queue releases the quota once it has finished its own changes of the Job. Returns the end of the action if the
     entry is active again or gone. Raises KubeError and UnreadableError.

@@ -70,9 +70,9 @@ def after_error(
 def are_roles_loading(execution: ActionExecution, error: KubeError) -> bool:
     """Return whether a 403 may come from an API server that has just started.
 
-    Until it has loaded the roles, it refuses what it allowed before (observed on 1.37). A relocation would
-    end there and leave its Job suspended. One that has changed nothing yet ends at once, so that a person
-    learns of a missing right.
+    Such a server refuses what it allows, until it has loaded its roles (observed on 1.37). A relocation that has
+    begun would end there and leave its Job suspended. Other actions end at once, so that people learn of a missing
+    right.
     """
     is_sent = execution.action.sent_at is not None or execution.context.get("hold") is not None
     has_begun = execution.action.verb == Verb.RELOCATE and is_sent

@@ -1,8 +1,8 @@
 """checked → armed → proved → sent → applied: one step at a time, recorded before it is sent.
 
 A step is stored as `sending` before its request leaves. After a crash its outcome is therefore known
-to be unknown, and a read resolves it (`unknown_outcomes`). Only dry runs, the removal of the action's own
-Hold, and what a starting API server has refused are ever sent twice.
+to be unknown, and a read resolves it (`unknown_outcomes`). Three requests may be sent twice: a dry run, the
+removal of the action's own Hold, and a request that a starting API server has refused.
 """
 
 from __future__ import annotations

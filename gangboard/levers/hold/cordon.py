@@ -13,7 +13,7 @@ from gangboard.domain.hold import HOLD_CORDON_LEVER
 from gangboard.domain.owner import Owner
 from gangboard.facts.gang import Gang
 from gangboard.levers.hold.confirmation_texts import cluster_warnings, proof_sentence
-from gangboard.levers.hold.readiness import hold_readiness, installation_refusal
+from gangboard.levers.hold.readiness import ProofTexts, installation_refusal, readiness_under_hold
 from gangboard.levers.hold.requests import create_hold, created_holds, delete_created_hold
 from gangboard.plugins.lever import CreatedResource, Lever, LeverState, Readiness
 from gangboard.policy.cordons import cordon, uncordon, wait_replaced, wait_tainted
@@ -22,6 +22,11 @@ from gangboard.policy.phrases import moment
 from gangboard.policy.requests import prove, restart_job, suspend_job, wait_stopped
 
 _SETTING = "GANGBOARD_CORDON=on"
+_PROOF_TEXTS = ProofTexts(
+    ready="The Hold is ready, and a cordoned node was replaced.",
+    unproved="The Hold is ready. No cordoned node was replaced here yet.",
+    refuted="The Hold is ready. The last cordoned node was not replaced.",
+)
 
 
 class HoldCordon(Lever):
@@ -54,18 +59,12 @@ class HoldCordon(Lever):
         if not levers.cordon:
             text = f"Off: {_SETTING} lets gangboard cordon a node for a moment."
             return LeverState(Readiness.OFF, text)
-        state = hold_readiness(levers, closed_reason)
-        if not state.usable:
-            return state
-        proved, refuted = levers.cordon_proved_at, levers.cordon_refuted_at
-        if refuted is not None:
-            text = "The Hold is ready. The last cordoned node was not replaced."
-            return LeverState(Readiness.REFUTED, text, True, proved, refuted)
-        if proved is None:
-            text = "The Hold is ready. No cordoned node was replaced here yet."
-            return LeverState(Readiness.UNPROVED, text, True)
-        return LeverState(
-            Readiness.READY, "The Hold is ready, and a cordoned node was replaced.", True, proved
+        return readiness_under_hold(
+            levers,
+            closed_reason,
+            proved_at=levers.cordon_proved_at,
+            refuted_at=levers.cordon_refuted_at,
+            texts=_PROOF_TEXTS,
         )
 
     def unavailable(self, levers: ClusterLevers) -> PlanRefusal | None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from datetime import datetime
+
 from gangboard.domain.action import ClusterLevers, PolicyState
 from gangboard.domain.shell import rbac_command
 from gangboard.domain.text import sentence
@@ -26,6 +29,34 @@ def hold_readiness(levers: ClusterLevers, closed_reason: str) -> LeverState:
         levers.hold_proved_at,
         levers.hold_refuted_at,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class ProofTexts:
+    """Sentences about the last use of a lever that also needs the Hold."""
+
+    ready: str
+    unproved: str
+    refuted: str
+
+
+def readiness_under_hold(
+    levers: ClusterLevers,
+    closed_reason: str,
+    *,
+    proved_at: datetime | None,
+    refuted_at: datetime | None,
+    texts: ProofTexts,
+) -> LeverState:
+    """Return the state of a lever that needs the Hold and a proof of its own."""
+    state = hold_readiness(levers, closed_reason)
+    if not state.usable:
+        return state
+    if refuted_at is not None:
+        return LeverState(Readiness.REFUTED, texts.refuted, True, proved_at, refuted_at)
+    if proved_at is None:
+        return LeverState(Readiness.UNPROVED, texts.unproved, True)
+    return LeverState(Readiness.READY, texts.ready, True, proved_at)
 
 
 def installation_refusal(levers: ClusterLevers) -> PlanRefusal | None:

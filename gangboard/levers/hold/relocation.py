@@ -14,9 +14,9 @@ from gangboard.domain.hold import HOLD_EXCLUSION_LEVER
 from gangboard.domain.owner import Owner
 from gangboard.facts.gang import Gang
 from gangboard.levers.hold.confirmation_texts import cluster_warnings, proof_sentence
-from gangboard.levers.hold.readiness import hold_readiness, installation_refusal
+from gangboard.levers.hold.readiness import ProofTexts, installation_refusal, readiness_under_hold
 from gangboard.levers.hold.requests import create_hold, created_holds, delete_created_hold
-from gangboard.plugins.lever import Bounds, CreatedResource, Lever, LeverState, Readiness
+from gangboard.plugins.lever import Bounds, CreatedResource, Lever, LeverState
 from gangboard.policy.decision import PROVED_SECONDS, Decision, DesiredAction, PlanRefusal
 from gangboard.policy.exclusions import (
     REQUIRED_FIELD,
@@ -25,6 +25,12 @@ from gangboard.policy.exclusions import (
     exclusion_bounds,
 )
 from gangboard.policy.requests import prove, restart_job, suspend_job, wait_stopped
+
+_PROOF_TEXTS = ProofTexts(
+    ready="The Hold is ready, and templates can change.",
+    unproved="The Hold is ready. No template was changed here yet.",
+    refuted="The API server refused the last change of a template: apply print_rbac again.",
+)
 
 
 class HoldExclusion(Lever):
@@ -54,18 +60,12 @@ class HoldExclusion(Lever):
 
     def readiness(self, levers: ClusterLevers, kinds: str, closed_reason: str) -> LeverState:
         """Return whether the Hold is ready, and whether the API server accepted the last change of a template."""
-        state = hold_readiness(levers, closed_reason)
-        if not state.usable:
-            return state
-        proved, refuted = levers.exclusion_proved_at, levers.exclusion_refuted_at
-        if refuted is not None:
-            text = "The API server refused the last change of a template: apply print_rbac again."
-            return LeverState(Readiness.REFUTED, text, True, proved, refuted)
-        if proved is None:
-            text = "The Hold is ready. No template was changed here yet."
-            return LeverState(Readiness.UNPROVED, text, True)
-        return LeverState(
-            Readiness.READY, "The Hold is ready, and templates can change.", True, proved
+        return readiness_under_hold(
+            levers,
+            closed_reason,
+            proved_at=levers.exclusion_proved_at,
+            refuted_at=levers.exclusion_refuted_at,
+            texts=_PROOF_TEXTS,
         )
 
     def unavailable(self, levers: ClusterLevers) -> PlanRefusal | None:
