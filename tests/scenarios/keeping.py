@@ -46,10 +46,12 @@ def _replace_one(stage: Stage) -> None:
 
 
 def _fail_another(stage: Stage) -> None:
-    """Fail a member on a node that works. The owner then ends the one on the silent node, too."""
-    victim = _silence_one(stage)
-    others = [pod for pod in stage.pods() if is_ready(pod)]
-    assert victim["metadata"]["uid"] not in {pod["metadata"]["uid"] for pod in others}
+    """Fail a member on a node that works. The owner then ends the one on the silent node, too.
+
+    Kubernetes marks the silent node first and its pods a moment later, so the pod is told by its node.
+    """
+    silent_node = _silence_one(stage)["spec"]["nodeName"]
+    others = [pod for pod in stage.pods() if pod["spec"]["nodeName"] != silent_node]
     stage.script(others[0], fail_after="1s")
 
 
