@@ -104,4 +104,3 @@ if _soft != resource.RLIM_INFINITY and _soft < OPEN_FILES:
 _ = get_resolver().url_patterns
 gc.collect()
 gc.freeze()
-gc.set_threshold(10_000, 10, 50)

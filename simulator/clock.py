@@ -26,6 +26,7 @@ class Clock:
         self._count = itertools.count()
         self._changed = threading.Condition()
         self._stopped = False
+        self._is_running_task = False
         self._thread = threading.Thread(target=self._run, name="simulator-clock", daemon=True)
 
     def now(self) -> datetime:
@@ -45,6 +46,12 @@ class Clock:
         if self._thread.is_alive() and threading.current_thread() is not self._thread:
             self._thread.join(5)
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether no task is due, now or later. Then only a request changes the cluster."""
+        with self._changed:
+            return not self._due and not self._is_running_task
+
     def later(self, seconds: float, task: Task) -> None:
         """Run a task after simulated seconds."""
         self.soon(task, seconds / self.speed)
@@ -59,12 +66,14 @@ class Clock:
     def _run(self) -> None:
         while True:
             with self._changed:
+                self._is_running_task = False
                 while not self._stopped and not (self._due and self._due[0][0] <= time.monotonic()):
                     wait = self._due[0][0] - time.monotonic() if self._due else None
                     self._changed.wait(wait)
                 if self._stopped:
                     return
                 _, _, task = heapq.heappop(self._due)
+                self._is_running_task = True
             try:
                 task()
             except Exception as error:  # noqa: BLE001  # One failing task must not stop the demo's clock.

@@ -31,7 +31,7 @@ from gangboard.placement.gang_nodes import without_requested
 from gangboard.placement.node_snapshot import NodeSnapshot, snapshot_of
 from gangboard.placement.plan_budget import SearchBudget
 from gangboard.placement.plan_changes import NODE_KINDS
-from gangboard.placement.plan_classes import gang_classes, is_decided, room_count
+from gangboard.placement.plan_classes import gang_classes, is_decided, ways_for
 from gangboard.placement.plan_ground import Demands, Ground
 from gangboard.placement.plan_nodes import FilledNodes
 from gangboard.placement.plan_promises import Promises, least_placed
@@ -114,9 +114,12 @@ def make_plan(
 def _settled_rooms(promises: Promises, nodes: FilledNodes, budget: SearchBudget) -> list[Room]:
     """Return all rooms with every gang placed that fits now."""
     classes = promises.classes
-    rooms = [Room.make(number, classes, nodes, budget) for number in range(room_count(classes))]
+    rooms = [
+        Room.make(number, way, classes, nodes, budget)
+        for number, way in enumerate(ways_for(classes), start=1)
+    ]
     for room in rooms:
-        room.settle(range(len(classes)))
+        room.settle(frozenset(range(len(classes))))
     return rooms
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from gangboard.domain.capacity import PlacementRequest
@@ -81,24 +81,50 @@ def _largest(item: GangClass) -> tuple[float, ...]:
 
 
 _Order = Callable[[GangClass], tuple[float, ...]]
-ROOMS: tuple[tuple[_Order, Choice, bool], ...] = (
-    (_oldest, Choice.SCORED, True),
-    (_youngest, Choice.PACKED, False),
-    (_smallest, Choice.WIDEST, True),
-    (_largest, Choice.WIDEST, False),
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """One of the ways in which a plan is tried: how the scheduler may behave."""
+
+    order: _Order
+    """Key by which it takes classes."""
+    choice: Choice
+    """The nodes that pods take."""
+    takes_undecided: bool = False
+    """Whether gangs that the arithmetic cannot decide about take capacity."""
+    is_late: bool = False
+    """Whether the next step comes before it has placed anything, if no promised gang is to be seen (`plan_room`)."""
+
+
+WAYS = (
+    Way(_oldest, Choice.SCORED, takes_undecided=True),
+    Way(_youngest, Choice.PACKED),
+    Way(_smallest, Choice.WIDEST, takes_undecided=True),
+    Way(_largest, Choice.WIDEST),
 )
-"""For each room: the order of gangs, the nodes that pods take, and whether gangs that the arithmetic cannot decide about
-take capacity. The scheduler takes gangs by priority, but a lower priority can come first while a gang backs off, so two
-of the orders ignore it."""
-DRAWN_ROOMS, DRAWN_ROOMS_OF_MANY = 12, 2
-"""Further rooms whose nodes are drawn, and whose order is drawn anew after each step: the number up to FEW_CLASSES, and above it."""
-FEW_CLASSES = 20
+"""The ways of every plan. The scheduler takes gangs by priority, but a lower priority can come first while a gang backs
+off, so two of the orders ignore it."""
+LATE_WAYS = tuple(replace(way, is_late=True) for way in WAYS if way.choice is Choice.WIDEST)
+DRAWN, DRAWN_OF_MANY_GANGS, DRAWN_OF_MANY_CLASSES = 20, 12, 2
+"""Further ways whose nodes are drawn, and whose order is drawn anew after each step."""
+FEW_GANGS, FEW_CLASSES = 60, 20
+"""Waiting gangs up to which some ways are late, and classes up to which many are drawn. A late way places all gangs again
+for each step, which takes too long with more of them."""
 
 
-def room_count(classes: Sequence[GangClass]) -> int:
-    """Return the number of rooms in which a plan is tried."""
-    drawn = DRAWN_ROOMS if len(classes) <= FEW_CLASSES else DRAWN_ROOMS_OF_MANY
-    return len(ROOMS) + drawn
+def ways_for(classes: Sequence[GangClass]) -> tuple[Way, ...]:
+    """Return the ways in which a plan for these classes is tried."""
+    if sum(len(item.gangs) for item in classes) <= FEW_GANGS:
+        return (*WAYS, *LATE_WAYS, *_drawn_ways(DRAWN, late_too=True))
+    many = len(classes) > FEW_CLASSES
+    return (*WAYS, *_drawn_ways(DRAWN_OF_MANY_CLASSES if many else DRAWN_OF_MANY_GANGS))
+
+
+def _drawn_ways(count: int, *, late_too: bool = False) -> Iterator[Way]:
+    for number in range(count):
+        way = WAYS[number % len(WAYS)]
+        yield replace(way, choice=Choice.DRAWN, is_late=late_too and number % 2 == 1)
 
 
 def has_relations(request: PlacementRequest) -> bool:

@@ -1,14 +1,17 @@
 """The nodes of a cluster while a plan is made: changed by its steps, and filled by the gangs that then get nodes.
 
 The order in which the scheduler tries gangs, and the nodes that it takes, are not known beforehand. So a plan is tried
-in several rooms (`plan_classes.ROOMS`), each with its own order and its own choice of nodes. A gang is promised only if it gets
+in several rooms (`plan_classes.Way`), each with its own order and its own choice of nodes. A gang is promised only if it gets
 nodes in each of them.
+
+A step that promises no gang leaves an admin nothing to wait for, so the next step may come before the scheduler tries any
+gang. In late rooms it is so: they are settled anew from the nodes after all steps since the last promise.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from random import Random
 
@@ -23,11 +26,10 @@ from gangboard.placement.node_snapshot import NodeSnapshot
 from gangboard.placement.plan_budget import SearchBudget
 from gangboard.placement.plan_choices import Choice, drawn_nodes, packed_nodes, widest_nodes
 from gangboard.placement.plan_classes import (
-    ROOMS,
     GangClass,
+    Way,
     has_relations,
     may_select,
-    room_count,
     terms_of,
 )
 from gangboard.placement.plan_ground import Demand, Ground
@@ -40,6 +42,8 @@ from gangboard.placement.scheduler_order import (
 
 STEPS = 2_000
 """Search steps of one check."""
+MAX_ROOMS = 100
+"""More than a plan has, so that no two rooms have the same draws."""
 MAX_SCORES = 5_000
 """Most node scorings in the simulated orders of one gang. With more, it is not promised."""
 
@@ -61,6 +65,11 @@ class Room:
     """Gangs of each class that got nodes and may be promised."""
     draws: int = 0
     """Seed of the order of the next settlement, or 0 if the order stays."""
+    is_late: bool = False
+    late_classes: frozenset[int] = frozenset()
+    """Classes that may have got nodes since the last promise, if the room is late."""
+    unsettled: Room | None = None
+    """A late room as it was before it was settled."""
     rests: dict[int, WaitingGang] = field(default_factory=dict)
     """Class → one of its gangs, without the pods that got nodes although not all of them did."""
     namespaces: set[str] = field(default_factory=set)
@@ -72,26 +81,28 @@ class Room:
     def make(
         cls,
         number: int,
+        way: Way,
         classes: tuple[GangClass, ...],
         nodes: FilledNodes,
         budget: SearchBudget,
     ) -> Room:
-        """Return a room with no gang placed. The first ones are those of `ROOMS`, the order of the others is drawn."""
-        key, choice, takes_undecided = ROOMS[number % len(ROOMS)]
-        is_drawn = number >= len(ROOMS)
+        """Return a room with no gang placed. `number` is not 0 and tells it from the others."""
         # Gangs that are equal by the key must not come in the same order in all rooms.
         sign = -1 if number % 2 else 1
-        order = sorted(range(len(classes)), key=lambda index: (key(classes[index]), sign * index))
+        order = sorted(
+            range(len(classes)), key=lambda index: (way.order(classes[index]), sign * index)
+        )
         return cls(
             classes,
             order,
-            Choice.DRAWN if is_drawn else choice,
-            takes_undecided,
+            way.choice,
+            way.takes_undecided,
             nodes.copy(),
             budget,
             [len(item.gangs) for item in classes],
             [0] * len(classes),
-            draws=number if is_drawn else 0,
+            draws=number if way.choice is Choice.DRAWN else 0,
+            is_late=way.is_late,
         )
 
     def copy(self) -> Room:
@@ -104,6 +115,7 @@ class Room:
             rests=dict(self.rests),
             namespaces=set(self.namespaces),
             terms=set(self.terms),
+            unsettled=None,
         )
 
     @property
@@ -131,13 +143,17 @@ class Room:
 
     # Placing
 
-    def settle(self, among: Container[int]) -> None:
+    def settle(self, among: frozenset[int]) -> None:
         """Place all gangs of these classes that fit, in the order of the room. Stop early if the budget is spent."""
         if self.draws:
             # Drawn, but always the same for the same gangs, so that the plan does not change without a cause.
             dice = Random(self.draws)  # noqa: S311 - no secret
             self.order = dice.sample(self.order, len(self.order))
-            self.draws += room_count(self.classes)
+            self.draws += MAX_ROOMS
+        if self.is_late:
+            among |= self.late_classes
+            self.unsettled = replace(self.copy(), late_classes=among)
+            self.late_classes = frozenset()
         for index in self.order:
             if index not in among:
                 continue

@@ -71,6 +71,8 @@ class StepSearch:
     budget: SearchBudget
     untried: set[int] = field(default_factory=set)
     """Classes for which the last search tried no changes, although they might have helped."""
+    _accelerators: int = field(init=False)
+    """Accelerators of all gangs that run after the steps so far, in the room with the fewest."""
     _demands: list[set[Demand | None]] = field(init=False)
     """Demands of each class. None: other pods decide about some of its pods."""
 
@@ -109,15 +111,20 @@ class StepSearch:
             }
             for item in self.classes
         ]
-        for room in self.rooms:
-            room.nodes.rebase()
+        self._continue_from(self.rooms, is_awaited=any(self.promises.counts))
 
     def take(self, candidate: StepCandidate) -> None:
         """Continue from the state after a step."""
-        self.rooms = candidate.rooms
-        for room in self.rooms:
-            room.nodes.rebase()
+        self._continue_from(candidate.rooms, is_awaited=any(candidate.gained))
         self.promises.add(candidate.gained)
+
+    def _continue_from(self, rooms: Sequence[Room], *, is_awaited: bool) -> None:
+        """Continue from settled rooms. `is_awaited` tells whether admins see a promised gang run before the next step."""
+        self._accelerators = _least_accelerators(rooms)
+        self.rooms = [room if is_awaited else room.unsettled or room for room in rooms]
+        for room in self.rooms:
+            room.unsettled = None
+            room.nodes.rebase()
 
     # Candidates
 
@@ -269,7 +276,7 @@ class StepSearch:
     ) -> StepCandidate | None:
         """Return a candidate. None: it helps no gang, or the budget was spent before all rooms were settled."""
         gained = self.promises.gained(rooms)
-        accelerators = _least_accelerators(rooms) - _least_accelerators(self.rooms)
+        accelerators = _least_accelerators(rooms) - self._accelerators
         if self.budget.is_over() or (not any(gained) and accelerators <= 0):
             return None
         promised = sum(

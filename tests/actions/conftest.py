@@ -37,7 +37,7 @@ def start(db: None) -> Iterator[Callable[..., Site]]:
 
     def make(*, actor: bool = True, **options: object) -> Site:
         simulator = Simulator(
-            **{"fleet": FLEET, "minor": "1.37", "story": False, "speed": 10.0, **options}  # type: ignore[arg-type]
+            **{"fleet": FLEET, "minor": "1.37", "story": False, "speed": 30.0, **options}  # type: ignore[arg-type]
         )
         started.append(simulator.start())
         return make_site(simulator, actor=actor)

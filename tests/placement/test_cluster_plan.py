@@ -149,6 +149,20 @@ def test_a_gang_is_not_promised_what_another_may_take_first() -> None:
     assert both == [("uncordon", ["a", "b"], [(["four"], 1), (["three"], 1)])]
 
 
+def test_a_step_without_a_promise_may_be_followed_at_once() -> None:
+    """Nodes a and b each have room for one pod, so either `small` runs on a, or `pair` on both.
+
+    Once web has left a, both run if one of them runs already. If not, `pair` may take both places of a.
+    """
+    nodes = [cordoned("a", 4, used=1), cordoned("b", 3)]
+    small = gang(1, shape(gpu=2, node_selector={"kubernetes.io/hostname": "a"}))
+    gangs = [waiting("small", small), waiting("pair", gang(2, shape(gpu=2)))]
+    assert steps_of(plan(nodes, gangs, pods=[replica("web", "a", 1)])) == [
+        ("uncordon", ["a", "b"], []),
+        ("move-pods", ["web"], [(["pair"], 1)]),
+    ]
+
+
 def test_gangs_of_one_size_are_not_promised_by_their_names() -> None:
     """Both request eight GPUs at the same time, one of them in one rack. Either may come first."""
     nodes = [cordoned("a", 8, labels={RACK: "1"})]

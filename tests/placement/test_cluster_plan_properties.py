@@ -202,7 +202,10 @@ RUNS, BROKEN = 1_000, 0.002
 
 
 def test_promised_gangs_run_in_drawn_orders() -> None:
-    """A scheduler in plain Python takes gangs and nodes by chance after each step of a plan."""
+    """A scheduler in plain Python takes gangs and nodes by chance after the steps of a plan.
+
+    After a step that promises no gang, the next one may come first.
+    """
     dice = Random(41)
     runs = broken = 0
     while runs < RUNS:
@@ -263,6 +266,8 @@ def _is_kept(tiny: Tiny, plan: ClusterPlan, dice: Random) -> bool:
             if not places:
                 return False
             free[dice.choice(places)] -= gpus
+        if step is not plan.steps[-1] and not step.gains and dice.random() < 0.5:
+            continue
         _schedule(tiny, free, cordoned, placed, dice)
         for gain in step.gains:
             counts[tuple(item.name for item in gain.gangs)] += gain.count
