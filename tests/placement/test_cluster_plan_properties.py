@@ -197,7 +197,7 @@ def test_a_step_touches_only_what_its_kind_says(tiny: Tiny) -> None:
 
 # In any order
 
-RUNS, BROKEN = 1_000, 0.002
+RUNS, BROKEN = 2_000, 0.002
 """Runs of drawn clusters, and the largest share of them in which a promised gang may not run."""
 
 
