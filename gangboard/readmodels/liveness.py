@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -73,6 +73,10 @@ ORDERS = {"poll-orders": ("beat", "poll"), "act-orders": ("beat", "act")}
 """Kind of orders → their sender and receiver. While one of these is dead, missing orders mean nothing."""
 
 
+_LastHeartbeats = Mapping[str, datetime | None]
+"""Kind → last heartbeat, or None if there was none."""
+
+
 @dataclass(frozen=True, slots=True)
 class Banner:
     """A banner: the text before and after the age of the last heartbeat."""
@@ -109,16 +113,15 @@ class Liveness:
     @property
     def banners(self) -> tuple[Banner, ...]:
         """The banners of every page."""
-        alike = {
-            kind: last
-            for kind, last in self.dead
-            if kind in _SHORT and (last is None or last <= self.read_at)
-        }
-        shared = alike if len(alike) > MOST_APART else {}
-        apart = (
-            _banner(kind, last, self.read_at) for kind, last in self.dead if kind not in shared
+        silent: dict[str, datetime | None] = {}
+        ahead: dict[str, datetime | None] = {}
+        for kind, last in self.dead:
+            is_ahead = last is not None and last > self.read_at
+            (ahead if is_ahead else silent)[kind] = last
+        return (
+            *_banners(silent, _shared_banner, self.read_at),
+            *_banners(ahead, _shared_clock_banner, self.read_at),
         )
-        return (_shared_banner(shared), *apart) if shared else tuple(apart)
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,17 +165,40 @@ def _is_settled(heartbeat: _Heartbeat | None, now: datetime) -> bool:
     return heartbeat.began_at is None or now - heartbeat.began_at > ALIVE
 
 
-def _shared_banner(dead: Mapping[str, datetime | None]) -> Banner:
+def _banners(
+    dead: _LastHeartbeats, shared: Callable[[_LastHeartbeats, datetime], Banner], now: datetime
+) -> Iterator[Banner]:
+    """Yield one banner for several dead processes, and one for each other kind."""
+    processes = {kind: last for kind, last in dead.items() if kind in _SHORT}
+    folded = processes if len(processes) > MOST_APART else {}
+    if folded:
+        yield shared(folded, now)
+    for kind, last in dead.items():
+        if kind not in folded:
+            yield _banner(kind, last, now)
+
+
+def _shared_banner(dead: _LastHeartbeats, _now: datetime) -> Banner:
     """Return one banner for several dead processes, with the newest of their heartbeats."""
-    workers = [kind for kind in dead if kind != "beat"]
-    subject = f"The {listed(workers)} workers"
-    if "beat" in dead:
-        subject += " and the beat process"
+    subject = _subject(dead)
     consequence = listed([_SHORT[kind] for kind in dead])
     last = max((time for time in dead.values() if time is not None), default=None)
     if last is None:
         return Banner(f"{subject} are down: {consequence}.", None, "")
     return Banner(f"{subject} are down (last sign ", last, f" ago): {consequence}.")
+
+
+def _shared_clock_banner(ahead: _LastHeartbeats, now: datetime) -> Banner:
+    """Return one banner for several processes whose last heartbeats are in the future."""
+    least = duration_text(min(time for time in ahead.values() if time is not None) - now)
+    sentence = f"their last signs are dated {least} or more ahead of now."
+    return Banner(f"{_subject(ahead)} are down, or a clock is wrong: {sentence}", None, "")
+
+
+def _subject(kinds: Collection[str]) -> str:
+    """Return the words for several processes, at the beginning of a sentence."""
+    workers = [kind for kind in kinds if kind != "beat"]
+    return f"The {listed(workers)} workers" + (" and the beat process" if "beat" in kinds else "")
 
 
 def _banner(kind: str, last: datetime | None, now: datetime) -> Banner:

@@ -129,6 +129,20 @@ class TestLiveness:
         assert shared.before.startswith("The act, prove and notify workers and the beat process")
         assert "a clock is wrong" in apart.before
 
+    def test_more_than_two_processes_with_a_wrong_clock_share_a_banner(self) -> None:
+        make_heartbeats()
+        for kind, minutes in (("poll", 65), ("act", 60), ("beat", 61)):
+            later = NOW + timedelta(minutes=minutes)
+            Heartbeat.objects.filter(kind=kind).update(beat_at=later)
+        Heartbeat.objects.filter(kind="notify").delete()
+        silent, shared = read_liveness(now=NOW).banners
+        assert silent.before.startswith("Notify worker is down: ")
+        assert shared.since is None
+        assert shared.before == (
+            "The poll and act workers and the beat process are down, or a clock is wrong: their last "
+            "signs are dated 1 h or more ahead of now."
+        )
+
     def test_a_process_is_dead_after_15_seconds(self) -> None:
         make_heartbeats()
         Heartbeat.objects.filter(kind="poll").update(beat_at=NOW - timedelta(seconds=16))
