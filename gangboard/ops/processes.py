@@ -18,6 +18,8 @@ ACT_THREADS = WORKER_SLOTS + 2
 _AS_ROOT = "ignore:You're running the worker with superuser privileges"
 """The beginning of Celery's warning to root, which prints seven lines per worker around the sign-in link. A
 worker reads only JSON of this machine, and all other processes of `up` run as root as well."""
+_ALONE = ("--without-gossip", "--without-mingle", "--without-heartbeat")
+"""No worker listens to another one. The timer of Celery's own heartbeat would delay a shutdown by a second."""
 _CELERY = {
     # Otherwise Celery runs all Django checks in each process, as `up` has done already. They
     # import pages and API, which a worker does not need. That is a third of its start time, and
@@ -44,7 +46,7 @@ def poll_worker(*, folder: Path) -> Child:
     argv = python_module(
         "celery",
         *("--quiet", "-A", "gangboard.celery", "worker", "--queues", "poll"),
-        *("--loglevel", "WARNING", "--without-gossip", "--without-mingle"),
+        *("--loglevel", "WARNING", *_ALONE),
     )
     return Child("The poll worker", argv, _CELERY, folder)
 
@@ -55,7 +57,7 @@ def act_worker(*, folder: Path) -> Child:
         "celery",
         *("--quiet", "-A", "gangboard.celery", "worker", "--queues", "act"),
         *("--concurrency", str(ACT_THREADS), "--hostname", "act@%h"),
-        *("--loglevel", "WARNING", "--without-gossip", "--without-mingle"),
+        *("--loglevel", "WARNING", *_ALONE),
     )
     return Child("The act worker", argv, _CELERY, folder)
 
@@ -69,7 +71,7 @@ def prove_worker(*, folder: Path) -> Child:
         "celery",
         *("--quiet", "-A", "gangboard.celery", "worker", "--queues", "prove"),
         *("--concurrency", str(PROVE_THREADS), "--hostname", "prove@%h"),
-        *("--loglevel", "WARNING", "--without-gossip", "--without-mingle"),
+        *("--loglevel", "WARNING", *_ALONE),
     )
     return Child("The prove worker", argv, _CELERY, folder)
 
@@ -81,7 +83,7 @@ def notify_worker(*, folder: Path) -> Child:
         "celery",
         *("--quiet", "-A", "gangboard.celery", "worker", "--queues", "notify"),
         *("--concurrency", str(NOTIFY_THREADS), "--hostname", "notify@%h"),
-        *("--loglevel", "WARNING", "--without-gossip", "--without-mingle"),
+        *("--loglevel", "WARNING", *_ALONE),
     )
     return Child("The notify worker", argv, _CELERY, folder)
 

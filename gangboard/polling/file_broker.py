@@ -1,21 +1,30 @@
-"""Kombu's file transport, except that a message gets its final name only when it is complete.
+"""Kombu's file transport with two fixes.
 
-Kombu creates the file under its final name and then writes it. Another process or thread can take it in between. It
-then reads nothing, and the worker ends with a JSON error.
+- A message gets its final name only when it is complete. Kombu creates the file under its final name and then writes
+  it. Another process or thread can take it in between. It then reads nothing, and the worker ends with a JSON error.
+- A worker that was told to end stops reading at once. Celery looks for that only between two reads of two seconds, and
+  reads once more afterwards.
 """
 
 from __future__ import annotations
 
+import math
+import threading
 import time
 import uuid
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from celery.signals import worker_shutting_down
 from kombu.transport import filesystem
 from kombu.utils.json import dumps as untyped_dumps
 
 dumps: Callable[[Any], str] = untyped_dumps
+
+LOOK_SECONDS = 0.2
+"""Seconds between two looks whether this worker should end."""
+_stopping = threading.Event()
 
 
 class Channel(filesystem.Channel):
@@ -33,6 +42,25 @@ class Channel(filesystem.Channel):
 
 
 class Transport(filesystem.Transport):
-    """The transport with this channel."""
+    """The transport with this channel, which a worker reads until it should end."""
 
     Channel = Channel
+
+    def drain_events(self, connection: Any, timeout: float | None = None, **_: Any) -> None:
+        """Deliver one message. Raises TimeoutError after `timeout` seconds, or when this worker was told to end."""
+        give_up_at = math.inf if timeout is None else time.monotonic() + timeout
+        while not _stopping.is_set():
+            seconds = min(LOOK_SECONDS, max(give_up_at - time.monotonic(), 0.0))
+            try:
+                super().drain_events(connection, timeout=seconds)  # type: ignore[no-untyped-call]
+                return
+            except TimeoutError:
+                if time.monotonic() >= give_up_at:
+                    raise
+        raise TimeoutError
+
+
+@worker_shutting_down.connect
+def stop_reading(**_: object) -> None:
+    """Let this worker read no more messages. Others, or its next run, read them."""
+    _stopping.set()
