@@ -18,18 +18,24 @@ def copy_to(database: Path) -> None:
     database.write_bytes(_migrated_database())
 
 
+def migrate(database_url: str) -> None:
+    """Create gangboard's tables in a database."""
+    command = ["manage.py", "migrate", "--verbosity", "0", "--skip-checks"]
+    with tempfile.TemporaryDirectory() as folder:
+        environment = {
+            **os.environ,
+            "DATABASE_URL": database_url,
+            "GANGBOARD_STATE": folder,
+            "DJANGO_SETTINGS_MODULE": "gangboard.settings",
+        }
+        subprocess.run([sys.executable, *command], cwd=_ROOT, env=environment, check=True)
+
+
 @cache
 def _migrated_database() -> bytes:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "migrated.sqlite3"
-        environment = {
-            **os.environ,
-            "DATABASE_URL": f"sqlite:///{file}",
-            "GANGBOARD_STATE": folder,
-            "DJANGO_SETTINGS_MODULE": "gangboard.settings",
-        }
-        migrate = ["manage.py", "migrate", "--verbosity", "0", "--skip-checks"]
-        subprocess.run([sys.executable, *migrate], cwd=_ROOT, env=environment, check=True)
+        migrate(f"sqlite:///{file}")
         with sqlite3.connect(file) as connection:
             created = connection.serialize()
         connection.close()

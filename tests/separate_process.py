@@ -9,14 +9,21 @@ from pathlib import Path
 
 from django.conf import settings
 
+from tests import migrated
+
 MOST_SECONDS = 240.0
 
 
-def run_python(*arguments: str, database_url: str, folder: Path, log_level: str = "ERROR") -> str:
-    """Run Python with these arguments on that database and return its output.
+def run_python(
+    *arguments: str, folder: Path, database_url: str = "", log_level: str = "ERROR"
+) -> str:
+    """Run Python with these arguments on a migrated database and return its output.
 
-    `folder` holds its state. Raises AssertionError with its errors.
+    `folder` holds its state, and the database if no other one is given. Raises AssertionError with its errors.
     """
+    database = folder / "separate.sqlite3"
+    if not database_url and not database.exists():
+        migrated.copy_to(database)
     done = subprocess.run(
         [sys.executable, *arguments],
         cwd=settings.BASE_DIR,
@@ -25,7 +32,7 @@ def run_python(*arguments: str, database_url: str, folder: Path, log_level: str 
             "DJANGO_SETTINGS_MODULE": "gangboard.settings",
             "GANGBOARD_STATE": str(folder / "state"),
             "GANGBOARD_LOG_LEVEL": log_level,
-            "DATABASE_URL": database_url,
+            "DATABASE_URL": database_url or f"sqlite:///{database}",
         },
         capture_output=True,
         text=True,

@@ -17,6 +17,7 @@ import psycopg
 import pytest
 from psycopg import sql
 
+from tests import migrated
 from tests.controlplane.supervisor import Started, Supervisor
 
 READY_SECONDS = 30.0
@@ -115,21 +116,35 @@ def _postgres_port() -> Iterator[int]:
             yield port
 
 
+@pytest.fixture(scope="session")
+def _postgres_template(_postgres_port: int) -> str:
+    """Name of a migrated database to copy, because a copy takes a twentieth of the time of migrations."""
+    url = _new_database(_postgres_port)
+    migrated.migrate(url)
+    return url.rpartition("/")[2]
+
+
 @pytest.fixture
-def postgres_url(_postgres_port: int) -> str:
-    """Address of a real PostgreSQL database that is empty: no test meets what another has left."""
-    return _new_database(_postgres_port)
+def postgres_url(_postgres_port: int, _postgres_template: str) -> str:
+    """Address of a migrated database in a real PostgreSQL. No test meets what another has left."""
+    return _new_database(_postgres_port, _postgres_template)
 
 
 @pytest.fixture(scope="module")
-def postgres_database(_postgres_port: int) -> str:
-    """Address of a real PostgreSQL database that is empty, for all tests of a module."""
+def postgres_database(_postgres_port: int, _postgres_template: str) -> str:
+    """Address of a migrated database in a real PostgreSQL, for all tests of a module."""
+    return _new_database(_postgres_port, _postgres_template)
+
+
+@pytest.fixture(scope="module")
+def empty_postgres_database(_postgres_port: int) -> str:
+    """Address of a database without tables in a real PostgreSQL, for all tests of a module."""
     return _new_database(_postgres_port)
 
 
-def _new_database(port: int) -> str:
+def _new_database(port: int, template: str = "template1") -> str:
     name = f"gangboard_{next(_numbers)}"
-    _make_database(port, name)
+    _make_database(port, name, template)
     return f"postgresql://gangboard@127.0.0.1:{port}/{name}"
 
 
@@ -155,7 +170,7 @@ def _new_postgres(binaries: Path, folder: Path, port: int) -> list[str]:
     return [*prefix, str(binaries / "postgres"), "-D", data, *options]
 
 
-def _make_database(port: int, name: str) -> None:
+def _make_database(port: int, name: str, template: str) -> None:
     """A port that is open is not yet a server that is ready: try for a while."""
 
     give_up_at = time.monotonic() + READY_SECONDS
@@ -169,7 +184,8 @@ def _make_database(port: int, name: str) -> None:
                 autocommit=True,
                 connect_timeout=3,
             ) as connection:
-                connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+                create = sql.SQL("CREATE DATABASE {} TEMPLATE {}")
+                connection.execute(create.format(sql.Identifier(name), sql.Identifier(template)))
                 return
         except psycopg.OperationalError:
             if time.monotonic() > give_up_at:

@@ -18,7 +18,6 @@ import django
 django.setup()
 
 from django.contrib.auth.models import User  # noqa: E402
-from django.core.management import call_command  # noqa: E402
 from django.db import connection  # noqa: E402
 
 from gangboard.actions import service  # noqa: E402
@@ -35,7 +34,6 @@ ROUNDS = 6
 
 
 def main() -> None:
-    call_command("migrate", verbosity=0)
     nobody_is_woken = mock.patch("gangboard.actions.service.wake")
     with (
         nobody_is_woken,

@@ -20,7 +20,6 @@ import django
 
 django.setup()
 
-from django.core.management import call_command  # noqa: E402
 from django.db import connection  # noqa: E402
 
 from gangboard.actions import dispatch, service, tasks  # noqa: E402
@@ -131,7 +130,6 @@ class Hanging:
 
 
 def main() -> None:
-    call_command("migrate", verbosity=0)
     options: dict[str, Any] = {"minor": "1.37", "story": False, "speed": 100.0}
     with (
         mock.patch("gangboard.actions.service.wake"),

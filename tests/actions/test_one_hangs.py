@@ -11,7 +11,7 @@ import pytest
 from tests.separate_process import run_python
 
 
-def played(database_url: str, folder: Path) -> dict[str, Any]:
+def played(folder: Path, database_url: str = "") -> dict[str, Any]:
     printed = run_python(
         "-m",
         "tests.actions.one_hangs",
@@ -34,11 +34,11 @@ def judge(figures: dict[str, Any]) -> None:
 
 
 def test_a_hanging_cluster_does_not_delay_others_on_sqlite(tmp_path: Path) -> None:
-    judge(played(f"sqlite:///{tmp_path}/db.sqlite3", tmp_path))
+    judge(played(tmp_path))
 
 
 @pytest.mark.services
 def test_a_hanging_cluster_does_not_delay_others_on_postgresql(
     postgres_url: str, tmp_path: Path
 ) -> None:
-    judge(played(postgres_url, tmp_path))
+    judge(played(tmp_path, postgres_url))

@@ -12,7 +12,7 @@ from tests.live.figures import tell
 from tests.separate_process import run_python
 
 
-def played(database_url: str, folder: Path) -> dict[str, Any]:
+def played(folder: Path, database_url: str = "") -> dict[str, Any]:
     printed = run_python("-m", "tests.actions.at_once", database_url=database_url, folder=folder)
     figures: dict[str, Any] = json.loads(printed.splitlines()[-1])
     return figures
@@ -36,9 +36,9 @@ def judge(figures: dict[str, Any], database: str) -> None:
 
 
 def test_s01_s14_on_sqlite(tmp_path: Path) -> None:
-    judge(played(f"sqlite:///{tmp_path}/db.sqlite3", tmp_path), "SQLite")
+    judge(played(tmp_path), "SQLite")
 
 
 @pytest.mark.services
 def test_s01_s14_on_postgresql(postgres_url: str, tmp_path: Path) -> None:
-    judge(played(postgres_url, tmp_path), "PostgreSQL")
+    judge(played(tmp_path, postgres_url), "PostgreSQL")

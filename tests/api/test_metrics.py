@@ -424,10 +424,8 @@ def test_namespaces_are_labels_up_to_the_setting(settings: Settings) -> None:
 WORKER = """
 import django
 django.setup()
-from django.core.management import call_command
 from django.utils import timezone
 from tests.factories import make_cluster, make_gang
-call_command("migrate", verbosity=0)
 make_gang(make_cluster("east", now=timezone.now()))
 """
 WEB = """
@@ -442,9 +440,8 @@ print([line for line in text.decode().splitlines() if line.startswith("gangboard
 
 
 def test_worker_metrics_are_exported_by_every_web_process_after_a_restart(tmp_path: Path) -> None:
-    database_url = f"sqlite:///{tmp_path}/db.sqlite3"
-    run_python("-c", WORKER, database_url=database_url, folder=tmp_path)
-    reported = [run_python("-c", WEB, database_url=database_url, folder=tmp_path) for _ in range(2)]
+    run_python("-c", WORKER, folder=tmp_path)
+    reported = [run_python("-c", WEB, folder=tmp_path) for _ in range(2)]
     line = 'gangboard_gangs{cluster="east",code="insufficient-resources",health="waiting"} 1.0'
     assert reported == [str([line])] * 2
 

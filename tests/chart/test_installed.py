@@ -91,7 +91,7 @@ def test_the_installed_chart_watches_its_own_cluster_and_holds_a_job(
     controlplane_137: ControlPlane,
     installed: list[Manifest],
     redis_url: str,
-    postgres_database: str,
+    empty_postgres_database: str,
 ) -> None:
     plane, name = controlplane_137, installed[0]["metadata"]["namespace"]
     reader = account_files(plane, name, "gangboard-reader")
@@ -101,7 +101,7 @@ def test_the_installed_chart_watches_its_own_cluster_and_holds_a_job(
             "secret_key": "0123456789abcdef" * 4,
             "encryption_key": Fernet.generate_key().decode(),
         },
-        "postgres": {"url": postgres_database},
+        "postgres": {"url": empty_postgres_database},
         "redis": {"url": redis_url},
         "gangboard-actor": account_files(plane, name, "gangboard-actor"),
     }

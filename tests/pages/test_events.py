@@ -393,13 +393,11 @@ import django
 django.setup()
 import threading, time
 from datetime import UTC, datetime
-from django.core.management import call_command
 from django.db import connection
 from django.test import Client
 from gangboard.store import people, authentication
 from gangboard.store.models import Cluster, VerdictSpan
 from gangboard.store.feed import add_span_events, FeedType
-call_command("migrate", verbosity=0)
 cluster = Cluster.objects.create(name="east")
 user, _ = people.create_user(name="olga", role="admin")
 token = authentication.issue_token(user=user, may_act=False)
@@ -422,7 +420,4 @@ print(waited, len(answers[0]["results"]), time.monotonic() - began < 15)
 
 
 def test_a_waiting_request_is_answered_when_an_event_is_committed(tmp_path: Path) -> None:
-    result = run_python(
-        "-c", SCRIPT, database_url=f"sqlite:///{tmp_path}/db.sqlite3", folder=tmp_path
-    )
-    assert result == "True 1 True"
+    assert run_python("-c", SCRIPT, folder=tmp_path) == "True 1 True"

@@ -85,11 +85,9 @@ django.setup()
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from threading import Event
-from django.core.management import call_command
 from django.db import connection, transaction
 from gangboard.store import feed
 from gangboard.store.models import Cluster, FeedEvent
-call_command("migrate", verbosity=0)
 cluster = Cluster.objects.create(name="east")
 written, go_on = Event(), Event()
 

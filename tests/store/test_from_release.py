@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
-WRITE_AS_BEFORE = """
+from tests.separate_process import run_python
+
+SET_UP = """
 import django
 django.setup()
+from django.core.management import call_command
 from django.db import connection
+"""
+WRITE_AS_BEFORE = """
 from django.db.migrations.executor import MigrationExecutor
 apps = MigrationExecutor(connection).loader.project_state([("store", "0002_hashed_sessions")]).apps
 Cluster = apps.get_model("store", "Cluster")
@@ -26,8 +27,6 @@ for name in NAMES:
 """
 READ_NOW = """
 import json
-import django
-django.setup()
 from django.db import IntegrityError, transaction
 from gangboard.store.models import Cluster, ResourceState
 columns = ("name", "server", "system_uid", "context")
@@ -44,36 +43,18 @@ print(json.dumps(found))
 """
 
 
-def run(url: str, state: Path, *arguments: str) -> str:
-    done = subprocess.run(
-        [sys.executable, *arguments],
-        cwd=ROOT,
-        env={
-            **os.environ,
-            "DATABASE_URL": url,
-            "GANGBOARD_STATE": str(state),
-            "DJANGO_SETTINGS_MODULE": "gangboard.settings",
-        },
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
+def check(database_url: str, folder: Path) -> None:
+    """One process plays all of them, because a start of Python takes as long as a migration."""
+    script = (
+        SET_UP
+        + 'call_command("migrate", "store", "0002", verbosity=0)\n'
+        + WRITE_AS_BEFORE.replace("NAMES", "('east', 'west')")
+        + 'call_command("migrate", verbosity=0)\n'
+        # A process of the release before still runs during an upgrade, and may add a cluster.
+        + WRITE_AS_BEFORE.replace("NAMES", "('south',)")
+        + READ_NOW
     )
-    assert done.returncode == 0, done.stderr[-3000:]
-    return done.stdout
-
-
-def migrate(url: str, state: Path, *arguments: str) -> None:
-    run(url, state, "manage.py", "migrate", *arguments, "--verbosity", "0", "--skip-checks")
-
-
-def check(url: str, state: Path) -> None:
-    migrate(url, state, "store", "0002")
-    run(url, state, "-c", WRITE_AS_BEFORE.replace("NAMES", "('east', 'west')"))
-    migrate(url, state)
-    # A process of the release before still runs during an upgrade, and may add a cluster.
-    run(url, state, "-c", WRITE_AS_BEFORE.replace("NAMES", "('south',)"))
-    state_now = json.loads(run(url, state, "-c", READ_NOW))
+    state_now = json.loads(run_python("-c", script, folder=folder, database_url=database_url))
     assert sorted(state_now["clusters"]) == [
         [name, f"https://{name}", "", ""] for name in ("east", "south", "west")
     ]
@@ -87,6 +68,6 @@ def test_rows_of_the_previous_release_are_kept_on_sqlite(tmp_path: Path) -> None
 
 @pytest.mark.services
 def test_rows_of_the_previous_release_are_kept_on_postgresql(
-    postgres_url: str, tmp_path: Path
+    empty_postgres_database: str, tmp_path: Path
 ) -> None:
-    check(postgres_url, tmp_path)
+    check(empty_postgres_database, tmp_path)

@@ -107,7 +107,6 @@ def web(postgres_database: str, tmp_path_factory: pytest.TempPathFactory) -> Ite
     web = Web(postgres_database, folder)
     commands = Commands(web.environment, START_SECONDS)
     with closing(Supervisor(folder)) as guard, closing(commands):
-        commands.run("migrate", "--verbosity", "0")
         guard.start(
             "web",
             [
