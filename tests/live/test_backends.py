@@ -1,7 +1,7 @@
 """The same poll and the same Board on each broker and each database.
 
-For every commit on PostgreSQL only: most other tests of a whole gangboard run on SQLite and files, and
-`test_redis_gone` on SQLite and Redis. `make exhaustive` tries all four.
+For every commit only on PostgreSQL and files. Most other tests of a whole gangboard run on SQLite and files,
+`test_redis_gone` on SQLite and Redis, and `tests/production` on PostgreSQL and Redis. `make exhaustive` tries all four.
 """
 
 from __future__ import annotations
@@ -27,17 +27,15 @@ pytestmark = pytest.mark.slow
 CHANGE_SECONDS = 5.0
 
 
-_ON_SQLITE = [
+_ALWAYS = [pytest.param(("postgres",), id="postgres-files", marks=pytest.mark.services)]
+_EXHAUSTIVE = [
     pytest.param((), id="sqlite-files"),
     pytest.param(("redis",), id="sqlite-redis", marks=pytest.mark.services),
-]
-_ON_POSTGRESQL = [
-    pytest.param(("postgres",), id="postgres-files", marks=pytest.mark.services),
     pytest.param(("redis", "postgres"), id="postgres-redis", marks=pytest.mark.services),
 ]
 
 
-@pytest.fixture(params=_ON_POSTGRESQL + sized([], _ON_SQLITE))
+@pytest.fixture(params=_ALWAYS + sized([], _EXHAUSTIVE))
 def environment(request: pytest.FixtureRequest) -> dict[str, str]:
     """Environment with the addresses of the database and the broker."""
     variables = {}

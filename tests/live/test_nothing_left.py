@@ -1,4 +1,7 @@
-"""Killing a test also kills all processes it started, and removes its folders."""
+"""Killing a test also kills all processes it started, and removes its folders.
+
+A gangboard is a tree of processes, started like the one here.
+"""
 
 from __future__ import annotations
 
@@ -13,13 +16,6 @@ import pytest
 from tests.installation import ROOT
 from tests.live.poll_worker import wait_until
 
-INSTALLATION = """
-import time
-from tests.installation import Installation
-with Installation({}) as running:
-    print(running.folder, flush=True)
-    time.sleep(600)
-"""
 SERVER = """
 import sys, time
 from pathlib import Path
@@ -47,8 +43,6 @@ END_SECONDS = 60.0
 @pytest.mark.parametrize(
     ("script", "processes"),
     [
-        # The supervisor, web server and its worker, two kinds of workers, two simulators.
-        pytest.param(INSTALLATION, 7, id="installation", marks=pytest.mark.slow),
         pytest.param(SERVER, 1, id="redis", marks=pytest.mark.services),
         pytest.param(DEEP, 2, id="tree"),
     ],

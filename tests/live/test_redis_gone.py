@@ -29,7 +29,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.services]
 ANSWER_SECONDS = 20.0
 """A Redis that is away comes back after the answer only: who waits for it waits for ever."""
 END_SECONDS = 180.0
-AWAY_SECONDS = 3.0
+AWAY_SECONDS = 1.0
 
 
 class Site:
