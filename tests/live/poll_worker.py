@@ -15,6 +15,9 @@ from typing import NamedTuple
 from tests.controlplane.client import PATIENCE
 from tests.installation import Installation
 
+LOOK_SECONDS = 0.2
+"""Seconds between two looks. Each look at a page or the API takes processor time from what is waited for."""
+
 
 class Lease(NamedTuple):
     """The holder of a cluster, and the fencing number."""
@@ -100,5 +103,5 @@ def wait_until(look: Callable[[], object], seconds: float, what: str) -> float:
     started_at = time.monotonic()
     while not look():
         assert time.monotonic() - started_at < seconds, f"waited {seconds:g} s for {what}"
-        time.sleep(0.05)
+        time.sleep(LOOK_SECONDS)
     return time.monotonic() - started_at

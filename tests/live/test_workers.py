@@ -17,7 +17,7 @@ from simulator.load import synthetic
 from tests.controlplane.client import PATIENCE
 from tests.installation import Installation
 from tests.live.figures import tell
-from tests.live.poll_worker import Database, Worker, second_worker, wait_until
+from tests.live.poll_worker import LOOK_SECONDS, Database, Worker, second_worker, wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -131,7 +131,7 @@ def test_a_duplicate_message_watches_a_cluster_once(scene: Scene) -> None:
         scene.installation.manage("shell", "--verbosity", "0", "-c", script)
         time.sleep(1)
         watches.clear()
-        time.sleep(WINDOW_SECONDS * 1.5)
+        time.sleep(WINDOW_SECONDS * 1.2)
         assert 1 <= len(watches) <= 2, "one watch of its pods for each window"
     assert scene.holder() == holder, "leases are sticky"
 
@@ -179,7 +179,7 @@ def _nothing_goes_back(
         assert scene.are_held_by(holder.holder)
         assert scene.database.stored_versions("jobs.batch", JOB) == newest
         assert scene.shows("running")
-        time.sleep(0.05)
+        time.sleep(LOOK_SECONDS)
 
 
 def test_another_worker_takes_over_from_a_killed_worker(scene: Scene) -> None:
