@@ -82,20 +82,20 @@ class Watching:
         """Hold the cluster until all of its current state was taken, however slow the machine is.
 
         Every served resource has to get there, and those of `also` even if no object needed them
-        before. Those of `failing` have faults, and have to fail in this window. `impatient` shortens
-        the deadlines. Raises AssertionError.
+        before. Those of `failing` have faults, and have to fail in this window, in which the others
+        are read, although they may be the same as before. `impatient` shortens the deadlines. Raises
+        AssertionError.
         """
         target, began = self.simulator.store.version, datetime.now(UTC)
 
+        def is_settled(watched: WatchedResource) -> bool:
+            if watched.resource.key in failing:
+                return has_failed(watched, began)
+            return _is_known(watched, target) and (not failing or was_read(watched, began))
+
         def resources_behind(cache: ClusterCache) -> list[str]:
             return [
-                watched.resource.key
-                for watched in _served(cache, also)
-                if not (
-                    has_failed(watched, began)
-                    if watched.resource.key in failing
-                    else _is_known(watched, target)
-                )
+                watched.resource.key for watched in _served(cache, also) if not is_settled(watched)
             ]
 
         return self.window_until(
@@ -197,6 +197,11 @@ def has_failed(watched: WatchedResource, since: datetime) -> bool:
     """Return whether a list or watch of a resource has failed since that moment."""
     is_failing = watched.state in (WatchState.FAILING, WatchState.FORBIDDEN)
     return is_failing and watched.last_try_at is not None and watched.last_try_at >= since
+
+
+def was_read(watched: WatchedResource, since: datetime) -> bool:
+    """Return whether a resource has been current since that moment, by a list or a sign of life of a watch."""
+    return watched.contact_at is not None and watched.contact_at >= since
 
 
 @pytest.fixture

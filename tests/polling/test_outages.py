@@ -17,7 +17,7 @@ from gangboard.polling.reachability import SILENT_AFTER, OutageTracker
 from gangboard.polling.resource_watch import WatchedResource
 from gangboard.polling.visibility import is_unobserved
 from gangboard.store.models import Cluster, Gang, Outage, ResourceState, VerdictSpan
-from tests.polling.conftest import Watching, has_failed
+from tests.polling.conftest import Watching, has_failed, was_read
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -63,7 +63,7 @@ def store_pass(watching: Watching, time: timedelta) -> None:
 def all_were_read(cache: ClusterCache, *, since: datetime, but: Collection[str] = ()) -> bool:
     """Return whether each served resource, but for these, has been current since that moment."""
     return all(
-        watched.contact_at is not None and watched.contact_at >= since
+        was_read(watched, since)
         for key, watched in cache.watched.items()
         if watched.version and watched.state != WatchState.NOT_NEEDED and key not in but
     )
