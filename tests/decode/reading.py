@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -66,8 +67,14 @@ def captured(file: Path, resource: Resource) -> list[Any]:
     return result
 
 
-def _objects(file: Path, resource: Resource, version: str) -> list[Json]:
+@lru_cache(maxsize=1)
+def _content(file: Path) -> dict[str, list[Json]]:
     content: dict[str, list[Json]] = json.loads(file.read_text())
+    return content
+
+
+def _objects(file: Path, resource: Resource, version: str) -> list[Json]:
+    content = _content(file)
     root = f"/apis/{resource.group}/{version}" if resource.group else f"/api/{version}"
     objects = content.get(f"{root}/{resource.plural}", [])
     if resource.key == "events.events.k8s.io" and not objects:

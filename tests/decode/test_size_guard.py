@@ -37,19 +37,17 @@ def peak_of(read: Callable[[], object]) -> int:
 
 
 @pytest.mark.parametrize(
-    "pod",
+    "make_pod",
     [
-        pod_with(f',"ownerReferences":[{many(5_000_000)}]'),
-        pod_with(rest=f',"status":{{"conditions":[{many(5_000_000)}]}}'),
-        pod_with(rest=f',"spec":{{"containers":[{many(5_000_000)}]}}'),
-        pod_with(rest=f',"spec":{{"schedulingGates":[{many(1_000_000, "[]")}]}}'),
-        pod_with(',"labels":{' + ",".join(f'"{n:x}":"b"' for n in range(1_000_000)) + "}"),
-        pod_with("".join(f',"{n:x}":1' for n in range(1_000_000))),
+        lambda: pod_with(f',"ownerReferences":[{many(1_000_000)}]'),
+        lambda: pod_with(rest=f',"spec":{{"schedulingGates":[{many(1_000_000, "[]")}]}}'),
+        lambda: pod_with(',"labels":{' + ",".join(f'"{n:x}":"b"' for n in range(1_000_000)) + "}"),
+        lambda: pod_with("".join(f',"{n:x}":1' for n in range(1_000_000))),
     ],
-    ids=["owners", "conditions", "containers", "arrays", "labels", "unknown"],
+    ids=["owners", "arrays", "labels", "unknown"],
 )
-def test_line_with_millions_of_items_is_a_cheap_problem(pod: bytes) -> None:
-    line = b'{"type":"MODIFIED","object":' + pod + b"}"
+def test_line_with_a_million_items_is_a_cheap_problem(make_pod: Callable[[], bytes]) -> None:
+    line = b'{"type":"MODIFIED","object":' + make_pod() + b"}"
     read_event(b'{"type":"MODIFIED","object":' + pod_with() + b"}", POD)  # decoders are made
     read_event(b'{"type":"MODIFIED","object":{"metadata":{}}}', POD)
     events = []
@@ -72,7 +70,7 @@ def test_oversized_object_does_not_affect_others_of_its_page() -> None:
 def test_page_of_oversized_objects_is_rejected_before_it_is_built() -> None:
     big = pod_with(f',"ownerReferences":[{many(40_000)}]').decode()
     head = '{"kind":"PodList","metadata":{"resourceVersion":"1"},"items":['
-    body = f"{head}{many(100, big)}]}}".encode()
+    body = f"{head}{many(55, big)}]}}".encode()
     read_page(list_body([]), POD)
 
     def refused() -> None:
@@ -101,7 +99,8 @@ def test_object_at_the_limit_is_accepted() -> None:
     assert has_more_items(at_bound[:-1] + b",1]", MAX_OBJECT_ITEMS)
 
 
-@pytest.mark.parametrize("text", [b'"' + b'\\"' * 2_000_000, b'"' * 4_000_001, b'"\\' * 2_000_000])
-def test_unterminated_string_is_scanned_once(text: bytes) -> None:
+@pytest.mark.parametrize(("start", "repeated"), [(b'"', b'\\"'), (b'"', b'""'), (b"", b'"\\')])
+def test_unterminated_string_is_scanned_once(start: bytes, repeated: bytes) -> None:
     """Twice for each of its quotes, this would take hours."""
+    text = start + repeated * 2_000_000
     assert not has_more_items(b"{[," * MAX_OBJECT_ITEMS + text, MAX_PAGE_ITEMS)

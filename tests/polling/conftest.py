@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -53,14 +54,12 @@ class Watching:
         """List, store and assess everything."""
         return poll_once(self.cluster.name)[0]
 
-    def window(self, seconds: float = 1.0, *, impatient: bool = False) -> PollWindow:
-        """Run a window, as the worker does. `impatient` shortens the deadlines."""
+    def window(self, seconds: float) -> PollWindow:
+        """Run a window of this length, as the worker does."""
         held = acquire_lease(self.cluster.pk, HOLDER)
         assert held is not None
         cache = poll._cache_for(held)
         assert cache is not None
-        if impatient:
-            self._make_impatient(cache)
         window = PollWindow(cache, seconds=seconds, repair_interval=900)
         window.run()
         return window
@@ -72,43 +71,89 @@ class Watching:
             assert time.monotonic() < give_up_at, f"it has not come to that in {within:g} s"
             self.window(0.5)
 
-    def settle(self, *, also: Collection[str] = (), within: float = 60.0) -> PollWindow:
+    def settle(
+        self,
+        *,
+        also: Collection[str] = (),
+        failing: Collection[str] = (),
+        impatient: bool = False,
+        within: float = 60.0,
+    ) -> PollWindow:
         """Hold the cluster until all of its current state was taken, however slow the machine is.
 
-        For clusters without faults. Every served resource has to get there, and those of `also`
-        even if no object needed them before. Raises AssertionError.
+        Every served resource has to get there, and those of `also` even if no object needed them
+        before. Those of `failing` have faults, and have to fail in this window, in which the others
+        are read, although they may be the same as before. `impatient` shortens the deadlines. Raises
+        AssertionError.
         """
-        target = self.simulator.store.version
+        target, began = self.simulator.store.version, datetime.now(UTC)
+
+        def is_settled(watched: WatchedResource) -> bool:
+            if watched.resource.key in failing:
+                return has_failed(watched, began)
+            return _is_known(watched, target) and (not failing or was_read(watched, began))
+
+        def resources_behind(cache: ClusterCache) -> list[str]:
+            return [
+                watched.resource.key for watched in _served(cache, also) if not is_settled(watched)
+            ]
+
+        return self.window_until(
+            lambda cache: bool(_served(cache, also)) and not resources_behind(cache),
+            impatient=impatient,
+            within=within,
+            why=resources_behind,
+        )
+
+    def window_until(
+        self,
+        condition: Callable[[ClusterCache], bool],
+        *,
+        impatient: bool = False,
+        within: float = 60.0,
+        why: Callable[[ClusterCache], object] = lambda _: "the condition is false",
+    ) -> PollWindow:
+        """Run one window until the condition is true. Another thread checks it. Raises AssertionError."""
         stopping = threading.Event()
         held = acquire_lease(self.cluster.pk, HOLDER)
         assert held is not None
         cache = poll._cache_for(held)
         assert cache is not None
+        if impatient:
+            self._make_impatient(cache)
         window = PollWindow(cache, seconds=within, repair_interval=900, stopping=stopping)
+        was_true = threading.Event()
 
-        def stop_when_settled() -> None:
-            while not stopping.is_set() and not _is_at(cache, target, also):
-                time.sleep(LOOK_AGAIN)
-            stopping.set()
+        def stop_when_true() -> None:
+            while not stopping.wait(LOOK_AGAIN):
+                if condition(cache):
+                    was_true.set()
+                    stopping.set()
 
-        looking = threading.Thread(target=stop_when_settled, daemon=True)
+        looking = threading.Thread(target=stop_when_true, daemon=True)
         looking.start()
         try:
             window.run()
         finally:
             stopping.set()
             looking.join()
-        behind = [
-            watched.resource.key
-            for watched in _served(cache, also)
-            if not _is_known(watched, target)
-        ]
-        assert not behind, f"not settled in {within:g} s: {', '.join(behind)}"
+        assert was_true.is_set() or condition(cache), f"not in {within:g} s: {why(cache)}"
         return window
 
     def _make_impatient(self, cache: ClusterCache) -> None:
         credentials = read_kubeconfig(self.simulator.kubeconfig_text())
         cache.connection = Connection(credentials, connect_deadline=0.5, total_deadline=0.7)
+
+    def fail(self) -> PollWindow:
+        """Run one window until everything has failed in it: discovery, if it is needed, or all served resources."""
+        began = datetime.now(UTC)
+
+        def has_all_failed(cache: ClusterCache) -> bool:
+            if cache.discovery is None:
+                return cache.discovery_schedule.error is not None
+            return all(has_failed(watched, began) for watched in _served(cache, ()))
+
+        return self.window_until(has_all_failed)
 
     def forget(self) -> None:
         """Drop the caches, as for a new worker."""
@@ -143,14 +188,20 @@ def _served(cache: ClusterCache, also: Collection[str]) -> list[WatchedResource]
     ]
 
 
-def _is_at(cache: ClusterCache, target: int, also: Collection[str]) -> bool:
-    served = _served(cache, also)
-    return bool(served) and all(_is_known(watched, target) for watched in served)
-
-
 def _is_known(watched: WatchedResource, target: int) -> bool:
     """Return whether the writer has applied all updates up to that resourceVersion."""
     return int(watched.resource_version or 0) >= target
+
+
+def has_failed(watched: WatchedResource, since: datetime) -> bool:
+    """Return whether a list or watch of a resource has failed since that moment."""
+    is_failing = watched.state in (WatchState.FAILING, WatchState.FORBIDDEN)
+    return is_failing and watched.last_try_at is not None and watched.last_try_at >= since
+
+
+def was_read(watched: WatchedResource, since: datetime) -> bool:
+    """Return whether a resource has been current since that moment, by a list or a sign of life of a watch."""
+    return watched.contact_at is not None and watched.contact_at >= since
 
 
 @pytest.fixture

@@ -154,7 +154,7 @@ def test_forbidden_claims_make_no_gang_unknown_and_count_once_they_are_readable(
     fault = watching.simulator.faults.forbidden(resource="nodeclaims")
     put_waiting_job(watching.simulator)
     nominate(watching.simulator)
-    watching.window(1.5)
+    watching.settle(failing=[NODE_CLAIM.key])
     assert watching.state(NODE_CLAIM.key).state == "forbidden"
     assert said(watching)[0] == "waiting-for-nodes"
     assert said(watching, "NodeClaims") == [

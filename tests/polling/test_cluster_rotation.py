@@ -100,15 +100,6 @@ def _are_read(*clusters: Watching) -> bool:
     )
 
 
-def _read(*clusters: Watching) -> None:
-    """Have windows of these until all is read, however slow this machine is."""
-    give_up_at = time.monotonic() + 60
-    while not _are_read(*clusters):
-        assert time.monotonic() < give_up_at, "not read"
-        for watching in clusters:
-            watching.window(1.0)
-
-
 def _count_lists(simulator: Simulator, worker: Worker) -> None:
     answer = simulator.api.answer
 
@@ -121,7 +112,7 @@ def _count_lists(simulator: Simulator, worker: Worker) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.parametrize("clusters", [3, 4, 6])
+@pytest.mark.parametrize("clusters", [SLOTS, SLOTS + 2])
 def test_a_cluster_that_returns_to_its_worker_is_not_listed_again(
     watch: Callable[..., Watching],
     worker: Worker,
@@ -282,7 +273,7 @@ class TestRestingCaches:
     ) -> None:
         watching = watch(fleet="empty")
         synthetic(watching.simulator, pods=PODS, gangs=2)
-        _read(watching)
+        watching.settle()
         objects = WatchedObject.objects.count()
         assert objects >= PODS
         monkeypatch.setattr(poll, "MAX_RESTING_OBJECTS", objects - 1)

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
+from gangboard.domain.api_resource import WatchState
 from gangboard.kube.list_pager import pages
 from gangboard.kube.watch import Watch as RealWatch
 from gangboard.polling import reflector
@@ -49,7 +50,7 @@ def test_an_incomplete_list_is_not_current(watch: Watch) -> None:
     assert watching.once().ok
     watching.simulator.faults.gone_mid_list(resource=PODS)
     _last_seen_long_ago(watching, resource_version="")
-    watching.window(2.0)
+    watching.settle(failing=[PODS])
     assert watching.state(PODS).state == "failing"
     assert _codes() == {"not-observed"}
 
@@ -59,13 +60,13 @@ def test_half_of_the_pods_produce_no_first_verdict(watch: Watch) -> None:
     """Its second page fails. The other pods are unknown, and there is no history."""
     watching = watch()
     fault = watching.simulator.faults.gone_mid_list(resource=PODS)
-    watching.window(1.5)
+    watching.settle(failing=[PODS])
     assert watching.state(PODS).state == "failing"
     assert _codes() == {"not-observed"}
     assert set(VerdictSpan.objects.values_list("code", flat=True)) == {"not-observed"}
     assert watching.fresh().listed_at is None
     watching.simulator.faults.remove(fault)
-    watching.window(1.5)
+    watching.settle()
     assert "not-observed" not in _codes()
     assert watching.fresh().listed_at is not None
 
@@ -106,9 +107,9 @@ def test_a_watch_that_ends_at_once_is_a_failure_and_no_sign_of_life(
     watching = watch()
     assert watching.once().ok
     contact_at = watching.state(PODS).contact_at
-    watching.window(2.5)
-    # At 0 s, and after 1 s; the next would be 2 s later.
-    assert len(short_lived.opened) == 2
+    watching.window_until(lambda _: len(short_lived.opened) > 1)
+    first, second = short_lived.opened
+    assert second - first >= reflector.BACKOFF[0]
     state = watching.state(PODS)
     assert state.state == "failing"
     assert "ended at once" in state.sentence
@@ -116,7 +117,7 @@ def test_a_watch_that_ends_at_once_is_a_failure_and_no_sign_of_life(
     assert state.contact_at == contact_at
     assert "not-observed" not in _codes()
     _last_seen_long_ago(watching)
-    watching.window(1.5)
+    watching.settle(failing=[PODS])
     assert _codes() == {"not-observed"}
 
 
@@ -125,7 +126,7 @@ def test_a_short_watch_with_a_line_is_alive(watch: Watch, short_lived: type[_Sho
     assert watching.once().ok
     contact_at = watching.state(PODS).contact_at
     short_lived.says = [_bookmark(watching.state(PODS).resource_version)]
-    watching.window(1.0)
+    watching.window_until(lambda _: len(short_lived.opened) > 1)
     state = watching.state(PODS)
     assert state.state == "ok"
     assert contact_at is not None
@@ -139,10 +140,10 @@ def _bookmark(version: str) -> bytes:
 
 
 def test_a_quiet_watch_is_a_sign_of_life(watch: Watch) -> None:
-    watching = watch()
+    watching = watch(bookmark_seconds=60)
     assert watching.once().ok
     _last_seen_long_ago(watching, state="failing")
-    watching.window(2.5)
+    watching.window_until(lambda cache: cache.watched[PODS].state == WatchState.OK)
     assert watching.state(PODS).state == "ok"
     assert "not-observed" not in _codes()
     contact_at = watching.state(PODS).contact_at
@@ -170,14 +171,9 @@ def test_good_lines_before_a_bad_line_are_stored(
                     lines = [*lines, b'{"type": "NOISE", "object": {}}']
                 yield lines
 
-    def delete() -> None:
-        watching.simulator.objects.delete("v1", "Pod", name, namespace)
-
     monkeypatch.setattr(reflector, "Watch", Spoilt)
     before = watching.objects(PODS)
-    timer = threading.Timer(0.5, delete)
-    timer.start()
-    watching.window(2.5)
-    timer.join()
+    watching.simulator.objects.delete("v1", "Pod", name, namespace)
+    watching.settle()
     assert spoilt.is_set()
     assert watching.objects(PODS) == before - 1

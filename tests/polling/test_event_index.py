@@ -69,7 +69,7 @@ def test_many_events_of_one_reason_displace_none_of_another(watch: Watch) -> Non
         refused = {**_event(f"refused.{second}", "0aa1-job"), "reason": "FailedScheduling"}
         refused["eventTime"] = f"2099-01-01T09:00:{second:02}.000000Z"
         watching.simulator.objects.put(refused)
-    watching.window()
+    watching.settle()
     cache = poll._caches[watching.cluster.pk]
     names = {
         cache.names["events.events.k8s.io"][uid][1] for uid in cache.events.about(["0aa1-job"])

@@ -4,24 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import pytest
-
 from gangboard.store.models import Gang, VerdictSpan
 from tests.polling.conftest import Watching
 
 Watch = Callable[..., Watching]
 
 
-@pytest.mark.parametrize("polls", [1, 2])
-def test_each_gang_has_one_open_span_that_says_what_its_row_says(watch: Watch, polls: int) -> None:
+def test_each_gang_has_one_open_span_that_says_what_its_row_says(watch: Watch) -> None:
     watching = watch(fleet="east")
-    for _ in range(polls):
+    for _ in range(2):
         assert watching.once().ok
-    gangs = Gang.objects.filter(gone_at=None).values_list("id", "code", "health", "since")
-    spans = VerdictSpan.objects.values_list("gang_id", "code", "health", "began_at")
-    assert len(gangs) > 20
-    assert set(spans.filter(ended_at=None)) == set(gangs)
-    assert not VerdictSpan.objects.exclude(ended_at=None).exists()
+        gangs = Gang.objects.filter(gone_at=None).values_list("id", "code", "health", "since")
+        spans = VerdictSpan.objects.values_list("gang_id", "code", "health", "began_at")
+        assert len(gangs) > 20
+        assert set(spans.filter(ended_at=None)) == set(gangs)
+        assert not VerdictSpan.objects.exclude(ended_at=None).exists()
 
 
 def test_the_span_of_a_deleted_owner_ends_with_it(watch: Watch) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from datetime import datetime, timedelta
 
 import pytest
@@ -11,13 +11,13 @@ from django.utils import timezone
 from gangboard.decode.nodes import NODE
 from gangboard.decode.pods import POD
 from gangboard.domain.api_resource import WatchState
-from gangboard.polling import poll
+from gangboard.polling import discovery_schedule, poll
 from gangboard.polling.cluster_cache import ClusterCache
 from gangboard.polling.reachability import SILENT_AFTER, OutageTracker
 from gangboard.polling.resource_watch import WatchedResource
 from gangboard.polling.visibility import is_unobserved
 from gangboard.store.models import Cluster, Gang, Outage, ResourceState, VerdictSpan
-from tests.polling.conftest import Watching
+from tests.polling.conftest import Watching, has_failed, was_read
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -60,28 +60,38 @@ def store_pass(watching: Watching, time: timedelta) -> None:
     Cluster.objects.filter(pk=watching.cluster.pk).update(contact_at=contact_at - time)
 
 
+def all_were_read(cache: ClusterCache, *, since: datetime, but: Collection[str] = ()) -> bool:
+    """Return whether each served resource, but for these, has been current since that moment."""
+    return all(
+        was_read(watched, since)
+        for key, watched in cache.watched.items()
+        if watched.version and watched.state != WatchState.NOT_NEEDED and key not in but
+    )
+
+
 @pytest.mark.parametrize("how", ["status", "unauthorized", "reset"])
 @pytest.mark.parametrize("new_worker", [False, True])
-def test_gangs_are_not_assessed_during_an_outage(watch: Watch, how: str, new_worker: bool) -> None:
+def test_gangs_are_not_assessed_during_an_outage(
+    watch: Watch, monkeypatch: pytest.MonkeyPatch, how: str, new_worker: bool
+) -> None:
+    monkeypatch.setattr(discovery_schedule, "UNKNOWN_PAUSE", 0.2)
     watching = watch(fleet="east") if how == "status" else watch()
     watching.settle()
     known, history = verdicts(watching), spans(watching)
     assert {health for _, health, *_ in known} > {"running"}
     faults = watching.simulator.faults
     faults.status(500) if how == "status" else getattr(faults, how)()
-    watching.window(0.5)
+    watching.fail()
     let_pass(watching, AWAY)
     if new_worker:
         watching.forget()
-    watching.window(1.0)
+    watching.fail()
     assert (verdicts(watching), spans(watching)) == (known, history)
     assert watching.fresh().problem
     assert not Outage.objects.exists(), "it is not over"
     faults.clear()
-    for _ in range(5):  # a window in which asking is not due yet ends at once
-        watching.window(4.0)
-        if Outage.objects.exists():
-            break
+    watching.windows_until(Outage.objects.exists)
+    watching.settle()
     assert not Gang.objects.filter(code="not-observed").exists()
     assert (verdicts(watching), spans(watching)) == (known, history)
     (outage,) = Outage.objects.all()
@@ -96,7 +106,7 @@ def test_a_period_without_polls_is_one_outage(watch: Watch) -> None:
     watching.settle()
     let_pass(watching, AWAY)
     watching.forget()
-    watching.window(2.0)
+    watching.windows_until(Outage.objects.exists)
     (outage,) = Outage.objects.all()
     assert (outage.problem, outage.sentence) == ("", "")
 
@@ -105,7 +115,8 @@ def test_a_short_pause_is_no_outage(watch: Watch) -> None:
     watching = watch()
     watching.settle()
     let_pass(watching, timedelta(seconds=100))
-    watching.window(2.0)
+    began = timezone.now()
+    watching.window_until(lambda cache: all_were_read(cache, since=began))
     assert not Outage.objects.exists()
 
 
@@ -116,13 +127,19 @@ def test_a_resource_that_fails_after_an_outage_has_its_own_deadline(
     watching.settle()
     let_pass(watching, AWAY)
     watching.simulator.faults.status(500, resource="pods")
-    watching.window(2.0)
+    began = timezone.now()
+    watching.window_until(
+        lambda cache: (
+            has_failed(cache.watched["pods"], began)
+            and all_were_read(cache, since=began, but=["pods"])
+        )
+    )
     assert not Gang.objects.filter(code="not-observed").exists(), "the silence does not count"
     pods = cache_of(watching).watched["pods"]
     assert pods.contact_at is not None
     assert pods.outage_time >= AWAY - SILENT_AFTER
     pods.outages = [(pods.contact_at, pods.contact_at + AWAY - timedelta(seconds=121))]
-    watching.window(2.0)
+    watching.settle(failing=["pods"])
     assert not Gang.objects.exclude(code="not-observed").filter(gone_at=None).exists()
     assert timezone.now() - Gang.objects.order_by("since")[0].since < timedelta(minutes=1)
 
@@ -134,11 +151,11 @@ def test_an_api_server_that_answers_only_discovery_has_an_outage(watch: Watch) -
     known, history = verdicts(watching), spans(watching)
     for verb in ("list", "watch"):
         watching.simulator.faults.status(500, verb=verb)
-    watching.window(0.5)
+    watching.fail()
     let_pass(watching, AWAY)
     before = watching.fresh().contact_at
     cache_of(watching).discovery_schedule.make_due()
-    watching.window(1.5)
+    watching.fail()
     assert cache_of(watching).discovery_schedule.error is None
     cluster = watching.fresh()
     assert cluster.contact_at == before
@@ -151,10 +168,10 @@ def test_a_cluster_that_refuses_everything_has_no_outage(watch: Watch) -> None:
     watching.settle()
     for verb in ("list", "watch"):
         watching.simulator.faults.forbidden(verb=verb)
-    watching.window(0.5)
+    watching.fail()
     let_pass(watching, AWAY)
     watching.forget()
-    watching.window(1.5)
+    watching.fail()
     assert not Gang.objects.exclude(code="not-observed").filter(gone_at=None).exists()
     contact_at = watching.fresh().contact_at
     assert contact_at is not None

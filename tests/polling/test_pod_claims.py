@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gangboard.decode.claim_objects import RESOURCE_CLAIM, VOLUME_CLAIM
+from gangboard.decode.claim_objects import RESOURCE_CLAIM, STORAGE_CLASS, VOLUME_CLAIM
 from gangboard.domain.pod_claims import ClaimProblem, UnusableClaim
 from gangboard.polling import pod_claims, poll
 from gangboard.polling.cluster_cache import ClusterCache
@@ -180,11 +180,11 @@ def test_forbidden_claims_are_not_reported(
     watching = watch(extra=ALL)
     fault = watching.simulator.faults.forbidden(resource=plural)
     put_job(watching.simulator, spec, silent=silent)
-    watching.window(1.5)
+    watching.settle(failing=[key])
     assert watching.state(key).state == "forbidden"
     assert verdict_of(watching)[0] == today
     watching.simulator.faults.remove(fault)
-    watching.window(1.5)
+    watching.settle()
     # The only change for the gang is that its claim is now known to be missing.
     assert verdict_of(watching)[1] == code
 
@@ -194,10 +194,10 @@ def test_without_classes_a_claim_of_a_class_may_wait_for_the_pod(watch: Watch) -
     watching.simulator.faults.forbidden(resource="storageclasses")
     put_data(watching.simulator, storageClassName="fast")
     put_job(watching.simulator, DATA)
-    watching.window(1.5)
+    watching.settle(failing=[STORAGE_CLASS.key])
     assert verdict_of(watching)[0] == "scheduler-error"
     put_data(watching.simulator, storageClassName="")
-    watching.window(1.5)
+    watching.settle(failing=[STORAGE_CLASS.key])
     assert verdict_of(watching) == ("volume-unavailable", UNBOUND)
 
 

@@ -15,7 +15,7 @@ from gangboard.domain.api_resource import WatchState
 from gangboard.kube.connection import Connection
 from gangboard.kube.list_pager import pages
 from gangboard.polling import poll, reflector, store_writer
-from gangboard.polling.cluster_cache import resources
+from gangboard.polling.cluster_cache import ClusterCache, resources
 from gangboard.polling.poll import poll_once
 from gangboard.polling.poll_window import LISTS_AT_ONCE, PollWindow
 from gangboard.store.cluster_leases import LeaseLostError, acquire_lease
@@ -103,7 +103,6 @@ def test_an_unchanged_resource_state_is_stored_once(
 def test_a_change_is_watched_and_stored(watch: Watch) -> None:
     watching = watch()
     assert watching.once().ok
-    watching.window(0.5)
     job = next(
         job
         for job in watching.simulator.objects.list("batch/v1", "Job")
@@ -116,13 +115,18 @@ def test_a_change_is_watched_and_stored(watch: Watch) -> None:
     def suspend(verdicts: dict[str, dict[str, object]]) -> None:
         verdicts["spec"]["suspend"] = True
 
-    timer = threading.Timer(
-        0.5,
-        lambda: watching.simulator.objects.update("batch/v1", "Job", name, suspend, namespace),
-    )
-    timer.start()
-    watching.window(2.0)  # it comes while a watch is open
-    timer.join()
+    version = ""
+
+    def has_arrived(cache: ClusterCache) -> bool:
+        """Suspend the Job while all watches are open. Return whether its watch has shown that."""
+        nonlocal version
+        if not version and cache.followed_since is not None:
+            objects = watching.simulator.objects
+            job = objects.update("batch/v1", "Job", name, suspend, namespace)
+            version = job["metadata"]["resourceVersion"]
+        return bool(version) and int(cache.watched["jobs.batch"].resource_version) >= int(version)
+
+    watching.window_until(has_arrived)
     watching.windows_until(lambda: watching.gang(name).code == "suspended")
 
 
@@ -264,7 +268,10 @@ def test_an_empty_non_kubernetes_response_deletes_nothing(
     assert "The answer to a list of pods is no list" in watching.state("pods").sentence
 
 
-def test_credentials_of_another_installation_are_reported(watch: Watch) -> None:
+def test_credentials_of_another_installation_are_reported(
+    watch: Watch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(poll, "BAD_CREDENTIALS_PAUSE", 0.2)
     watching = watch()
     Cluster.objects.update(credentials=b"sealed with another key")
     started = time.monotonic()

@@ -17,20 +17,18 @@ PODS = "pods"
 def test_the_next_window_waits_for_retry_after(watch: Watch) -> None:
     watching = watch()
     assert watching.once().ok
-    fault = watching.simulator.faults.throttled(4, resource=PODS, count=1)
+    fault = watching.simulator.faults.throttled(3, resource=PODS, count=1)
     started_at = time.monotonic()
-    watching.window(1.0)
-    assert fault.hits == 1
+    watching.windows_until(lambda: fault.hits == 1)
     server_error = watching.simulator.faults.status(500, resource=PODS)
-    while time.monotonic() < started_at + 2.5:
-        watching.window(1.0)
+    while time.monotonic() < started_at + 1.5:
+        watching.window(0.5)
     assert server_error.hits == 0
     state = watching.state(PODS)
     assert state.state == "failing"
     assert "429" in state.sentence
     watching.simulator.faults.clear()
-    watching.window(4.0)
-    assert watching.state(PODS).state == "ok"
+    watching.windows_until(lambda: watching.state(PODS).state == "ok")
 
 
 def test_a_throttled_cluster_keeps_its_problem(watch: Watch) -> None:
@@ -38,9 +36,10 @@ def test_a_throttled_cluster_keeps_its_problem(watch: Watch) -> None:
     watching = watch()
     assert watching.once().ok
     watching.simulator.faults.throttled(30, verb="watch")
-    for _ in range(2):
-        watching.window(1.0)
-        assert watching.fresh().problem == "throttled"
+    watching.fail()
+    assert watching.fresh().problem == "throttled"
+    watching.window(0.5)
+    assert watching.fresh().problem == "throttled"
 
 
 def test_a_single_poll_waits_for_retry_after_and_then_reads(watch: Watch) -> None:

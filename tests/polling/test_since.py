@@ -59,14 +59,14 @@ def test_a_watched_change_has_a_known_start(watch: Watch, is_watched: bool) -> N
     assert watching.once().ok
     gang = Gang.objects.filter(code="running", kind="Job", succeeded=0).earliest("name")
     if is_watched:
-        watching.window()
+        watching.window_until(lambda cache: cache.followed_since is not None)
         (cache,) = poll._caches.values()
         assert cache.followed_since is not None
         cache.followed_since -= HOUR
     else:
         watching.forget()
     _pause(watching, gang)
-    watching.window()
+    watching.settle()
     changed_gang = Gang.objects.get(pk=gang.pk)
     assert (changed_gang.code, changed_gang.since_first_seen) == ("paused", not is_watched)
 

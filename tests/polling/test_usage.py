@@ -92,6 +92,7 @@ def test_a_preemption_is_stored_once_over_polls_and_restarts(watch: Watch) -> No
     play(watching, _report_now, lose, try_again)
     watching.forget()
     watching.settle()
+    watching.forget()
     assert watching.once().ok
     (row,) = Eviction.objects.all()
     assert (row.name, row.code, row.gang_id) == ("low", "preempted", watching.gang("low").pk)

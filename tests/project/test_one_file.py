@@ -61,12 +61,17 @@ RULE = GangRule("unlucky", Stage.ADMISSION, "Unlucky", 900, find)
 '''
 
 LOOK = """
-    import json, os
+    import json, os, sys
     os.environ["DJANGO_SETTINGS_MODULE"] = "gangboard.settings"
     import django
     django.setup()
     from django.contrib.auth.models import User
+    from django.core.management import call_command
     from django.test import Client
+    call_command("migrate", "--verbosity", "0")
+    call_command("add_cluster", "toys", "--kubeconfig", sys.argv[1])
+    call_command("create_user", "eve", "--role", "viewer")
+    call_command("poll", "--once")
     user = User.objects.get(username="eve")
     client = Client(HTTP_HOST="localhost")
     client.force_login(user)
@@ -147,11 +152,7 @@ def test_a_new_kind_and_a_new_reason_show_up(tree: Path, run: Run, tmp_path: Pat
         server.objects.put(plushie)
         kubeconfig = tmp_path / "kubeconfig"
         kubeconfig.write_text(server.kubeconfig_text())
-        run("manage.py", "migrate", "--verbosity", "0")
-        run("manage.py", "add_cluster", "toys", "--kubeconfig", str(kubeconfig))
-        run("manage.py", "create_user", "eve", "--role", "viewer")
-        run("manage.py", "poll", "--once")
-    observed = json.loads(run("-c", dedent(LOOK)).splitlines()[-1])
+        observed = json.loads(run("-c", dedent(LOOK), str(kubeconfig)).splitlines()[-1])
     assert [
         (gang["name"], gang["code"], gang["members"]["desired"]) for gang in observed["gangs"]
     ] == [("bear", "unlucky", 13)]

@@ -24,8 +24,8 @@ from simulator.story import Story
 from tests.polled_plane import PolledPlane
 
 pytestmark = pytest.mark.django_db
-BEGAN = datetime(2026, 1, 5, 23, 40, tzinfo=UTC)
-"""Twenty minutes before midnight, so that the time belongs to two days."""
+BEGAN = datetime(2026, 1, 5, 23, 50, tzinfo=UTC)
+"""Ten minutes before midnight, so that the time belongs to two days."""
 LAG = 0.3
 """Seconds from a change to its assessment."""
 SILENCE = 20.0
@@ -121,7 +121,7 @@ def totals_of(lines: list[LogLine], until: datetime) -> Mapping[str, Totals]:
 
 def test_accelerator_hours_agree_with_the_log_of_the_cluster() -> None:
     watched = Watched(BUSY, story=True)
-    watched.run_until(2400.0)
+    watched.run_until(1500.0)
     expected = totals_of(watched.log.lines, watched.clock.now())
     counted = watched.usage()
     assert set(counted) == set(expected) == set(BUSY.story_namespaces)
