@@ -6,7 +6,7 @@ import pytest
 
 from tests.check_manifests import CASES as OF_KINDS
 from tests.controlplane.checks.cases import CASES as FURTHER
-from tests.controlplane.checks.scene import assert_true, compare, prepared
+from tests.controlplane.checks.scene import assert_true, prepared
 from tests.controlplane.cluster import ControlPlane
 from tests.controlplane.fixtures import Fleets
 
@@ -28,4 +28,4 @@ def test_forecasts_of_jobs_come_true(
     plane: ControlPlane = request.getfixturevalue(f"controlplane_{profile}")
     client, cases = no_nodes(plane), CASES[first::2]
     with prepared(plane, client, cases) as scene:
-        assert_true(compare(scene, cases), most_wrong=MOST_WRONG)
+        assert_true(scene, cases, most_wrong=MOST_WRONG)
