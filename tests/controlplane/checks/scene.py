@@ -25,7 +25,7 @@ from gangboard.polling.checks.engine import check_cluster
 from gangboard.polling.checks.loaded_cluster import drop_kept
 from gangboard.polling.poll import poll_once
 from gangboard.store.clusters import add_cluster
-from gangboard.store.models import Cluster, Gang
+from gangboard.store.models import Gang
 from tests.check_manifests import TruthCase
 from tests.controlplane.clearing import delete_namespaces
 from tests.controlplane.client import ApiError, Client, wait
@@ -39,7 +39,7 @@ CLUSTER_WIDE = ("ClusterQueue", "ResourceFlavor", "ClusterTrainingRuntime")
 MINUTE = timedelta(seconds=62)
 """How long after the creation the gangs are judged: gangboard gives schedulers a minute to report about a pod."""
 FIRST_LOOK_SECONDS = 10.0
-LOOKS_SECONDS = (20.0, 40.0, 62.0)
+LOOKS_SECONDS = (18.0, 25.0, 35.0, 62.0)
 """When the truth is read. Only a busy control plane needs more than the first time."""
 AT_ONCE = 6
 
@@ -81,17 +81,19 @@ class Scene:
     """All cases on one control plane, each in a namespace and on nodes of its own."""
 
     def __init__(self, plane: ControlPlane, client: Client, cases: Sequence[TruthCase]) -> None:
-        self._client, self._cases = client, cases
+        self._client, self.cases = client, cases
         credentials = read_kubeconfig(plane.kubeconfig.read_text())
         self._cluster = add_cluster(
-            name="truth", document=credentials.to_document(), server=credentials.server
+            name=plane.profile.name.replace(".", "-"),
+            document=credentials.to_document(),
+            server=credentials.server,
         )
 
     def prepare(self) -> None:
         """Create nodes, namespaces, queues, and what exists before the checks."""
-        make_nodes(self._client, [item for case in self._cases for item in case.nodes])
+        make_nodes(self._client, [item for case in self.cases for item in case.nodes])
         with ThreadPoolExecutor(AT_ONCE) as pool:
-            list(pool.map(self._prepare, self._cases))
+            list(pool.map(self._prepare, self.cases))
         wait(self._runs_before, what="pods that exist before the checks")
 
     def _prepare(self, case: TruthCase) -> None:
@@ -104,7 +106,7 @@ class Scene:
 
     def _runs_before(self) -> bool:
         phases = [pod["status"].get("phase") for pod in self._client.list("v1", "Pod")]
-        wanted = sum(_pods_before(item) for case in self._cases for item in case.before)
+        wanted = sum(_pods_before(item) for case in self.cases for item in case.before)
         return len(phases) >= wanted and set(phases) <= {"Running"}
 
     def check(self, case: TruthCase) -> CheckedGang:
@@ -135,18 +137,29 @@ class Scene:
                 return datetime.now(tz) + later
 
         with patch.object(store_writer, "datetime", Later):
-            (report,) = poll_once("truth")
+            (report,) = poll_once(self._cluster.name)
         assert report.ok, report.sentence
 
     def truth(self, case: TruthCase, forecast: CheckedGang, refusal: str) -> Truth:
         """Return what became of the manifest."""
         if refusal:
             return Truth(CheckVerdict.WOULD_BLOCK, "refused", refusal)
-        gangs = Gang.objects.filter(namespace=case.name, gone_at=None)
+        gangs = Gang.objects.filter(cluster=self._cluster, namespace=case.name, gone_at=None)
         row = gangs.filter(kind=forecast.kind, name=forecast.name).first()
         if row is None:
             return Truth(CheckVerdict.UNKNOWN, "no gang", str(list(gangs.values_list("name"))))
         return Truth(_word(row), row.code, row.message)
+
+    def clear(self) -> None:
+        """Delete all that was created."""
+        client = self._client
+        delete_namespaces(client, [case.name for case in self.cases])
+        for case in self.cases:
+            for item in case.before:
+                if item["kind"] in CLUSTER_WIDE:
+                    client.delete(item["apiVersion"], item["kind"], item["metadata"]["name"])
+        self._cluster.delete()
+        drop_kept()
 
 
 def _word(row: Gang) -> CheckVerdict:
@@ -182,52 +195,82 @@ def prepared(plane: ControlPlane, client: Client, cases: Sequence[TruthCase]) ->
         scene.prepare()
         yield scene
     finally:
-        delete_namespaces(client, [case.name for case in cases])
-        for case in cases:
-            for item in case.before:
-                if item["kind"] in CLUSTER_WIDE:
-                    client.delete(item["apiVersion"], item["kind"], item["metadata"]["name"])
-        Cluster.objects.all().delete()
-        drop_kept()
+        scene.clear()
 
 
-def assert_true(scene: Scene, cases: Sequence[TruthCase], *, most_wrong: float) -> None:
-    """Check all manifests, create them, and compare. Print the table.
+def assert_true(*scenes: Scene, most_wrong: float) -> None:
+    """Check all manifests, create them, and compare. Print a table for each control plane.
 
     Assert that no gang waits that should run, and that few forecasts differ (a share). A control plane that has not
     come so far is looked at again, until a minute has gone by.
     """
-    scene.poll()
-    forecasts = {case.name: scene.check(case) for case in cases}
+    comparisons = [Comparison(scene) for scene in scenes]
     began = time.monotonic()
-    with ThreadPoolExecutor(AT_ONCE) as pool:
-        refusals = dict(zip(forecasts, pool.map(scene.create, cases), strict=True))
     _sleep_until(began + FIRST_LOOK_SECONDS)
-    scene.poll()
+    for scene in scenes:
+        scene.poll()
     for seconds in LOOKS_SECONDS:
         _sleep_until(began + seconds)
-        scene.poll(later=max(timedelta(), MINUTE - timedelta(seconds=time.monotonic() - began)))
-        compared = [
+        later = max(timedelta(), MINUTE - timedelta(seconds=time.monotonic() - began))
+        for comparison in comparisons:
+            if not comparison.holds(most_wrong):
+                comparison.look(later)
+    for comparison in comparisons:
+        comparison.print_table()
+    for comparison in comparisons:
+        assert not comparison.too_good, "these did not run, and the check had said so"
+        assert comparison.holds(most_wrong), "\n".join(comparison.wrong)
+
+
+class Comparison:
+    """The forecasts about all manifests of a scene, which are created then, and what became of them."""
+
+    def __init__(self, scene: Scene) -> None:
+        scene.poll()
+        self._scene = scene
+        self._forecasts = {case.name: scene.check(case) for case in scene.cases}
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            answers = pool.map(scene.create, scene.cases)
+            self._refusals = dict(zip(self._forecasts, answers, strict=True))
+        self._compared: list[Compared] = []
+
+    def look(self, later: timedelta) -> None:
+        """Read what became of them, as if it were so much later."""
+        self._scene.poll(later=later)
+        self._compared = [
             Compared(
                 case.name,
-                forecasts[case.name],
-                scene.truth(case, forecasts[case.name], refusals[case.name]),
+                forecast := self._forecasts[case.name],
+                self._scene.truth(case, forecast, self._refusals[case.name]),
             )
-            for case in cases
+            for case in self._scene.cases
         ]
-        too_good = [
+
+    @property
+    def too_good(self) -> list[str]:
+        """Names of the cases that should run and do not."""
+        return [
             item.case
-            for item in compared
+            for item in self._compared
             if item.forecast.verdict is CheckVerdict.WOULD_RUN
             and item.truth.word is not CheckVerdict.WOULD_RUN
         ]
-        wrong = [item.line for item in compared if not item.is_right]
-        if not too_good and len(wrong) <= most_wrong * len(compared):
-            break
-    table = "\n".join(item.line for item in compared)
-    print(f"\n{len(compared) - len(wrong)} of {len(compared)} forecasts came true\n{table}")
-    assert not too_good, "these did not run, and the check had said so"
-    assert len(wrong) <= most_wrong * len(compared), "\n".join(wrong)
+
+    @property
+    def wrong(self) -> list[str]:
+        """Lines of the forecasts that differ."""
+        return [item.line for item in self._compared if not item.is_right]
+
+    def holds(self, most_wrong: float) -> bool:
+        """Return whether the truth was read, and bears the forecasts out with so large a share of wrong ones."""
+        few = len(self.wrong) <= most_wrong * len(self._compared)
+        return bool(self._compared) and few and not self.too_good
+
+    def print_table(self) -> None:
+        """Print a line for each forecast."""
+        number = len(self._compared)
+        table = "\n".join(item.line for item in self._compared)
+        print(f"\n{number - len(self.wrong)} of {number} forecasts came true\n{table}")
 
 
 def _sleep_until(moment: float) -> None:

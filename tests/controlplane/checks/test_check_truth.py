@@ -21,4 +21,4 @@ def test_forecasts_come_true(controlplane_kueue: ControlPlane, no_nodes: Fleets)
     assert len(CASES) >= 60
     client = no_nodes(controlplane_kueue)
     with prepared(controlplane_kueue, client, CASES) as scene:
-        assert_true(scene, CASES, most_wrong=MOST_WRONG)
+        assert_true(scene, most_wrong=MOST_WRONG)
