@@ -20,7 +20,7 @@ from gangboard.decode.manifests import Document
 from gangboard.domain.check import CheckedGang, CheckVerdict
 from gangboard.kube.credentials import read_kubeconfig
 from gangboard.plugins.manifest_shapes import shape_of
-from gangboard.polling import store_writer
+from gangboard.polling import poll, store_writer
 from gangboard.polling.checks.engine import check_cluster
 from gangboard.polling.checks.loaded_cluster import drop_kept
 from gangboard.polling.poll import poll_once
@@ -136,7 +136,7 @@ class Scene:
             def now(cls, tz: tzinfo | None = None) -> datetime:  # type: ignore[override]
                 return datetime.now(tz) + later
 
-        with patch.object(store_writer, "datetime", Later):
+        with patch.object(store_writer, "datetime", Later), patch.object(poll, "datetime", Later):
             (report,) = poll_once(self._cluster.name)
         assert report.ok, report.sentence
 
@@ -209,12 +209,15 @@ def assert_true(*scenes: Scene, most_wrong: float) -> None:
     _sleep_until(began + FIRST_LOOK_SECONDS)
     for scene in scenes:
         scene.poll()
+    left = comparisons
     for seconds in LOOKS_SECONDS:
         _sleep_until(began + seconds)
         later = max(timedelta(), MINUTE - timedelta(seconds=time.monotonic() - began))
-        for comparison in comparisons:
-            if not comparison.holds(most_wrong):
-                comparison.look(later)
+        for comparison in left:
+            comparison.look(later)
+        left = [comparison for comparison in left if not comparison.holds(most_wrong)]
+        if not left:
+            break
     for comparison in comparisons:
         comparison.print_table()
     for comparison in comparisons:
