@@ -43,7 +43,12 @@ class Place(PlaceOnBoard):
 
     def _make(self, number: int, name: str, cpu: str, given: dict[str, Any]) -> None:
         # A suspension is watched until ten seconds after the grace period of the pods.
-        options = {"parallelism": number, "cpu": cpu, "grace": 1, "node_selector": self.pool}
+        options: dict[str, Any] = {
+            "parallelism": number,
+            "cpu": cpu,
+            "grace": 1,
+            "node_selector": self.pool,
+        }
         self.client.create(job(name, self.name, **options, **given))
 
     def wait_placed(self, number: int, name: str = "run") -> None:

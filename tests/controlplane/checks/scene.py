@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta, tzinfo
 from typing import Any
@@ -20,7 +20,7 @@ from gangboard.decode.manifests import Document
 from gangboard.domain.check import CheckedGang, CheckVerdict
 from gangboard.kube.credentials import read_kubeconfig
 from gangboard.plugins.manifest_shapes import shape_of
-from gangboard.polling import poll, store_writer
+from gangboard.polling import poll, poll_window, reflector, store_writer
 from gangboard.polling.checks.engine import check_cluster
 from gangboard.polling.checks.loaded_cluster import drop_kept
 from gangboard.polling.poll import poll_once
@@ -136,7 +136,9 @@ class Scene:
             def now(cls, tz: tzinfo | None = None) -> datetime:  # type: ignore[override]
                 return datetime.now(tz) + later
 
-        with patch.object(store_writer, "datetime", Later), patch.object(poll, "datetime", Later):
+        with ExitStack() as stack:
+            for module in (poll, poll_window, reflector, store_writer):
+                stack.enter_context(patch.object(module, "datetime", Later))
             (report,) = poll_once(self._cluster.name)
         assert report.ok, report.sentence
 
