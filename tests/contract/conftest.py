@@ -33,6 +33,29 @@ def simulated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Simula
         assert simulator.clock.errors == []
 
 
+@pytest.fixture(scope="package")
+def held_plane(controlplane_137: ControlPlane) -> Iterator[ControlPlane]:
+    """A plane with the Hold installed and served, as the simulator has it.
+
+    It is installed once: the garbage collector learns of a new kind within half a minute.
+    """
+    client, created = controlplane_137.client, []
+    for obj in INSTALLATION:
+        try:
+            client.create(obj)
+        except ApiError as error:
+            if error.status != 409:
+                raise
+        else:
+            created.append(obj)
+    wait(lambda: _serves_holds(client), what="Holds to be served")
+    yield controlplane_137
+    for obj in reversed(created):
+        client.delete(obj["apiVersion"], obj["kind"], obj["metadata"]["name"])
+        # A definition that is still going would make a later creation "already there".
+        client.wait_gone(obj["apiVersion"], obj["kind"], obj["metadata"]["name"])
+
+
 @pytest.fixture(params=SERVERS)
 def site(request: pytest.FixtureRequest) -> Iterator[Site]:
     """Each server in turn, with a fresh namespace and four nodes of four GPUs."""
@@ -41,7 +64,7 @@ def site(request: pytest.FixtureRequest) -> Iterator[Site]:
         simulator, client = request.getfixturevalue("simulated")
         result = _simulated_site(simulator, client, name)
     else:
-        result = _real_site(request.getfixturevalue("controlplane_137"), name)
+        result = _real_site(request.getfixturevalue("held_plane"), name)
     result.client.create(namespace(name))
     yield result
     # Leftover pods must not take capacity from the next test.
@@ -50,30 +73,10 @@ def site(request: pytest.FixtureRequest) -> Iterator[Site]:
         delete_nodes(result.client)
 
 
-@pytest.fixture
-def held_site(site: Site) -> Iterator[Site]:
-    """A server with the Hold installed and served; the simulator has it already."""
-    created = []
-    for obj in INSTALLATION:
-        try:
-            site.client.create(obj)
-        except ApiError as error:
-            if error.status != 409:
-                raise
-        else:
-            created.append(obj)
-    wait(lambda: _serves_holds(site), what="Holds to be served")
-    yield site
-    for obj in reversed(created):
-        site.client.delete(obj["apiVersion"], obj["kind"], obj["metadata"]["name"])
-        # A definition that is still going would make the next test's creation "already there".
-        site.client.wait_gone(obj["apiVersion"], obj["kind"], obj["metadata"]["name"])
-
-
-def _serves_holds(site: Site) -> bool:
+def _serves_holds(client: Client) -> bool:
     """A definition made this moment answers 404 and then 429 until its storage is ready."""
     try:
-        site.client.list("gangboard.dev/v1alpha1", "Hold", site.namespace)
+        client.list("gangboard.dev/v1alpha1", "Hold", "default")
     except ApiError as error:
         if error.status not in (404, 429):
             raise

@@ -191,8 +191,7 @@ def test_a_whole_jobset_is_suspended_and_resumed(site: Site) -> None:
     assert (condition["reason"], condition["message"]) == ("ResumeJobs", "jobset is resumed")
 
 
-def test_a_hold_is_proved_holds_and_is_released(held_site: Site) -> None:
-    site = held_site
+def test_a_hold_is_proved_holds_and_is_released(site: Site) -> None:
     _run(site)
     siblings = _uids(_pods(site, "run-workers-0"))
     assert _suspend(site, False, dry_run=True)["spec"]["suspend"] is False
@@ -223,8 +222,7 @@ def test_a_hold_is_proved_holds_and_is_released(held_site: Site) -> None:
     _settled(site)
 
 
-def test_a_hold_survives_a_restart_of_the_jobset(held_site: Site) -> None:
-    site = held_site
+def test_a_hold_survives_a_restart_of_the_jobset(site: Site) -> None:
     _run(site, max_restarts=3)
     _hold(site)
     wait(lambda: _suspend(site, False, dry_run=True)["spec"]["suspend"], what="the proof")
@@ -287,8 +285,7 @@ def test_a_failure_restarts_the_jobset_with_the_same_names(site: Site) -> None:
     )
 
 
-def test_objects_of_a_jobset_are_deleted_with_it(held_site: Site) -> None:
-    site = held_site
+def test_objects_of_a_jobset_are_deleted_with_it(site: Site) -> None:
     _run(site)
     _hold(site)
     site.client.delete(JOBSET, "JobSet", "run", site.namespace)

@@ -148,8 +148,7 @@ def _job(site: Site, name: str = "trio-w-1") -> Json:
     return site.client.get(BATCH, "Job", name, site.namespace)
 
 
-def test_a_job_is_held_and_released(held_site: Site) -> None:
-    site = held_site
+def test_a_job_is_held_and_released(site: Site) -> None:
     _three(site)
     created = _plan(site, Verb.SUSPEND, "JobSet", "trio", "trio-w-1")
     assert created.lever == "hold"
@@ -177,8 +176,7 @@ def test_a_job_is_held_and_released(held_site: Site) -> None:
     assert site.client.list("gangboard.dev/v1alpha1", "Hold", site.namespace) == []
 
 
-def test_a_whole_jobset_is_suspended_and_resumed_around_a_held_job(held_site: Site) -> None:
-    site = held_site
+def test_a_whole_jobset_is_suspended_and_resumed_around_a_held_job(site: Site) -> None:
     _three(site)
     _carry_out(site, _plan(site, Verb.SUSPEND, "JobSet", "trio", "trio-w-1"))
     _settled(site, 2, 1)
@@ -193,9 +191,8 @@ def test_a_whole_jobset_is_suspended_and_resumed_around_a_held_job(held_site: Si
 
 
 def test_a_hold_created_in_a_suspended_jobset_survives_its_resume(
-    held_site: Site,
+    site: Site,
 ) -> None:
-    site = held_site
     _three(site)
     _carry_out(site, _plan(site, Verb.SUSPEND, "JobSet", "trio"))
     _settled(site, 0, 3)
@@ -205,8 +202,7 @@ def test_a_hold_created_in_a_suspended_jobset_survives_its_resume(
     assert _job(site)["spec"]["suspend"] is True
 
 
-def test_a_job_is_paused_and_gets_its_parallelism_back(held_site: Site) -> None:
-    site = held_site
+def test_a_job_is_paused_and_gets_its_parallelism_back(site: Site) -> None:
     _three(site)
     created = _plan(site, Verb.SUSPEND, "JobSet", "trio", "trio-w-1", PAUSE)
     assert created.lever == "parallelism"

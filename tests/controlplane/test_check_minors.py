@@ -6,7 +6,7 @@ import pytest
 
 from tests.check_manifests import CASES as OF_KINDS
 from tests.controlplane.checks.cases import CASES as FURTHER
-from tests.controlplane.checks.scene import assert_true, compare, prepared
+from tests.controlplane.checks.scene import assert_true, prepared
 from tests.controlplane.cluster import ControlPlane
 from tests.controlplane.fixtures import Fleets
 
@@ -20,12 +20,12 @@ CASES = tuple(
 MOST_WRONG = 0.1
 
 
-@pytest.mark.parametrize(("profile", "first"), [("136", 0), ("plain", 1)])
 def test_forecasts_of_jobs_come_true(
-    profile: str, first: int, request: pytest.FixtureRequest, no_nodes: Fleets
+    controlplane_136: ControlPlane, controlplane_plain: ControlPlane, no_nodes: Fleets
 ) -> None:
     """Each version takes every second case. On 1.37 with gangs `test_check_truth` has all of them."""
-    plane: ControlPlane = request.getfixturevalue(f"controlplane_{profile}")
-    client, cases = no_nodes(plane), CASES[first::2]
-    with prepared(plane, client, cases) as scene:
-        assert_true(compare(scene, cases), most_wrong=MOST_WRONG)
+    with (
+        prepared(controlplane_136, no_nodes(controlplane_136), CASES[0::2]) as gangs,
+        prepared(controlplane_plain, no_nodes(controlplane_plain), CASES[1::2]) as plain,
+    ):
+        assert_true(gangs, plain, most_wrong=MOST_WRONG)

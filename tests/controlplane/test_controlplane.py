@@ -7,11 +7,14 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import get_args
 
 import pytest
 
+from tests.controlplane.clearing import clear_nodes
 from tests.controlplane.client import ApiError, Json, wait
 from tests.controlplane.cluster import ControlPlane, StartError
 from tests.controlplane.conditions import is_true, status_of
@@ -109,6 +112,48 @@ def test_jobset_reverts_the_suspension_of_a_child(
     assert managers == {"jobset"}
 
 
+@pytest.fixture(scope="module")
+def silent_and_late(controlplane_136: ControlPlane) -> Iterator[Future[None]]:
+    """Begin `_silent_nodes_and_late_kubelets` on a plane that the tests from here on do not use."""
+    with controlplane_136.awake(), ThreadPoolExecutor(1) as pool:
+        yield pool.submit(_silent_nodes_and_late_kubelets, controlplane_136)
+
+
+def _silent_nodes_and_late_kubelets(plane: ControlPlane) -> None:
+    """Play a node without a lease, and a machine that is too busy for any lease, side by side.
+
+    The controller manager sets Ready of both to Unknown after the same grace of 40 s, and permanently for a
+    pod whose kubelet does not report it again.
+
+    """
+    client, nodes = plane.client, Namespaces()
+    clear_nodes(client)
+    name = nodes(plane)
+    for machine in ("silent", "late"):
+        make_node(client, machine, gpus=4)
+        selector = {"kubernetes.io/hostname": machine}
+        client.create(pod(f"on-{machine}", name, node_selector=selector))
+    for machine in ("silent", "late"):
+        client.wait_for("v1", "Pod", f"on-{machine}", name, until=_is_ready)
+    silence_node(client, "silent")
+    plane.pause_process("kwok")
+    try:
+        for machine in ("silent", "late"):
+            client.wait_for(
+                "v1", "Pod", f"on-{machine}", name, until=lambda o: not _is_ready(o), timeout=120
+            )
+    finally:
+        plane.continue_process("kwok")
+    client.wait_for("v1", "Pod", "on-late", name, until=_is_ready)
+    client.wait_for("v1", "Node", "late", until=lambda o: status_of(o, "Ready") == "True")
+    assert status_of(client.get("v1", "Node", "silent"), "Ready") == "Unknown"
+    wake_node(client, "silent")
+    client.wait_for("v1", "Pod", "on-silent", name, until=_is_ready)
+    assert client.get("v1", "Node", "silent")["status"]["allocatable"]["nvidia.com/gpu"] == "4"
+    nodes.delete()
+    clear_nodes(client)
+
+
 _WAITING = {
     "pending": ("Pending", "ContainerCreating"),
     "image-pull": ("Pending", "ImagePullBackOff"),
@@ -119,6 +164,7 @@ _WAITING = {
 }
 
 
+@pytest.mark.usefixtures("silent_and_late")
 @pytest.mark.parametrize("never_ready", get_args(NeverReady))
 def test_pods_that_never_get_ready(
     controlplane_137: ControlPlane,
@@ -164,40 +210,6 @@ def test_status_patched_by_hand_stays(
     assert "containerStatuses" not in status
     client.delete("v1", "Pod", "untouched", nodes)
     client.wait_gone("v1", "Pod", "untouched", nodes)
-
-
-@pytest.mark.slow
-def test_silent_nodes_and_late_kubelets(
-    controlplane_137: ControlPlane, namespace: Namespaces, no_nodes: Fleets
-) -> None:
-    """A node without a lease, and a machine that is too busy for any lease, side by side.
-
-    The controller manager sets Ready of both to Unknown after the same grace of 40 s, and permanently for a
-    pod whose kubelet does not report it again.
-
-    """
-    client, nodes = no_nodes(controlplane_137), namespace(controlplane_137)
-    for name in ("silent", "late"):
-        make_node(client, name, gpus=4)
-        selector = {"kubernetes.io/hostname": name}
-        client.create(pod(f"on-{name}", nodes, node_selector=selector))
-    for name in ("silent", "late"):
-        client.wait_for("v1", "Pod", f"on-{name}", nodes, until=_is_ready)
-    silence_node(client, "silent")
-    controlplane_137.pause_process("kwok")
-    try:
-        for name in ("silent", "late"):
-            client.wait_for(
-                "v1", "Pod", f"on-{name}", nodes, until=lambda o: not _is_ready(o), timeout=120
-            )
-    finally:
-        controlplane_137.continue_process("kwok")
-    client.wait_for("v1", "Pod", "on-late", nodes, until=_is_ready)
-    client.wait_for("v1", "Node", "late", until=lambda o: status_of(o, "Ready") == "True")
-    assert status_of(client.get("v1", "Node", "silent"), "Ready") == "Unknown"
-    wake_node(client, "silent")
-    client.wait_for("v1", "Pod", "on-silent", nodes, until=_is_ready)
-    assert client.get("v1", "Node", "silent")["status"]["allocatable"]["nvidia.com/gpu"] == "4"
 
 
 def test_a_new_node_of_an_old_name_has_a_lease_of_its_own(
@@ -299,6 +311,12 @@ def test_a_killed_test_leaves_no_processes(controlplane_137: ControlPlane) -> No
         parent.wait()
     wait(lambda: not folder.exists(), timeout=60, what=f"{folder} to be gone")
     assert _processes_with(str(folder)) == []
+
+
+@pytest.mark.slow
+def test_silent_nodes_and_late_kubelets(silent_and_late: Future[None]) -> None:
+    """It began in the middle of this file, because it waits for most of its time."""
+    silent_and_late.result(timeout=300)
 
 
 def _processes_with(text: str) -> list[str]:

@@ -14,8 +14,11 @@ from tests.controlplane.objects import JOBSET, jobset
 pytestmark = pytest.mark.controlplane
 
 
-@pytest.mark.parametrize("kill", [True, False], ids=["killed", "ended"])
-@pytest.mark.parametrize("name", ["kube-apiserver", "jobset", "kube-scheduler"])
+@pytest.mark.parametrize(
+    ("name", "kill"),
+    [("kube-apiserver", True), ("jobset", True), ("kube-scheduler", True), ("jobset", False)],
+    ids=["kube-apiserver-killed", "jobset-killed", "kube-scheduler-killed", "jobset-ended"],
+)
 def test_one_process_restarts(
     controlplane_137: ControlPlane,
     namespace: Namespaces,

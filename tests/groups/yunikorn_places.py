@@ -42,9 +42,14 @@ class Place(PlaceOnBoard):
         self._make(number, name, cpu, fields)
 
     def _make(self, number: int, name: str, cpu: str, given: dict[str, Any]) -> None:
-        self.client.create(
-            job(name, self.name, parallelism=number, cpu=cpu, node_selector=self.pool, **given)
-        )
+        # A suspension is watched until ten seconds after the grace period of the pods.
+        options: dict[str, Any] = {
+            "parallelism": number,
+            "cpu": cpu,
+            "grace": 1,
+            "node_selector": self.pool,
+        }
+        self.client.create(job(name, self.name, **options, **given))
 
     def wait_placed(self, number: int, name: str = "run") -> None:
         """Wait until so many pods of a Job have a node."""
