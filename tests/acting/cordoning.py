@@ -34,9 +34,13 @@ def moved_by_a_cordon(scene: Scene) -> None:
 
 
 def moved_to_another_rack(scene: Scene) -> None:
-    """A preferred rack without a spare node: Kueue takes a node of the other rack."""
+    """A preferred rack without a spare node: Kueue takes a node of the other rack.
+
+    On a busy machine Kueue finds no replacement at times (observed) and evicts the JobSet. The action then has to say
+    so, and the second relocation has to succeed.
+    """
     with _assigned(scene, racks=("r0", "r0", "r1"), topology="preferred"):
-        _relocate_and_check(scene)
+        _relocate_and_check(scene, is_eviction_possible=True)
 
 
 def no_spare_node(scene: Scene) -> None:
@@ -138,14 +142,24 @@ def _object(kind: str, name: str, spec: Json) -> Json:
     return {"apiVersion": KUEUE, "kind": kind, "metadata": {"name": name}, "spec": spec}
 
 
-def _relocate_and_check(scene: Scene) -> None:
+def _relocate_and_check(scene: Scene, *, is_eviction_possible: bool = False) -> None:
     """Relocate the Job away from its node and compare everything with the state before."""
+    evictions = _evictions(scene)
     (left,) = _nodes(scene, JOB)
     avoid = {"nodes": [left]}
     before = scene.uids(SIBLING), scene.jobset("run")["status"].get("restarts", 0)
     own, uid = scene.uids(JOB), _job(scene)["metadata"]["uid"]
     _wait_allowed(scene, avoid)
     ended = scene.act("relocate", _job(scene), avoid=avoid)
+    if is_eviction_possible and "no replacement" in ended["message"]:
+        assert ended["state"] == "failed", ended
+        (workload,) = scene.client.list(KUEUE, "Workload", scene.namespace)
+        assert "Evicted" in {item["type"] for item in workload["status"]["conditions"]}, ended
+        wait(lambda: not _is_cordoned(scene, left), what="the end of the cordon")
+        assert scene.holds() == []
+        scene.wait_running(2 * PODS)
+        _relocate_and_check(scene)
+        return
     assert (ended["state"], ended["lever"]) == ("verified", "hold-cordon"), ended
     assert left not in _nodes(scene, JOB)
     assert not own & scene.uids(JOB)
@@ -157,7 +171,7 @@ def _relocate_and_check(scene: Scene) -> None:
     assert not _is_cordoned(scene, left)
     assert all(step["state"] == "done" for step in ended["steps"]), ended
     assert "siblings untouched" in ended["message"], ended
-    assert _evictions(scene) == []
+    assert _evictions(scene) == evictions
     assert scene.code("run", "running")["health"] == "running"
 
 

@@ -34,10 +34,10 @@ def test_the_benchmark_describes_its_fleet() -> None:
 
 def test_the_benchmark_of_plans_prints_few_and_many_requests() -> None:
     out = StringIO()
-    sizes = ("--nodes", "60", "--gangs", "40", "--shapes", "20", "--seconds", "30")
+    sizes = ("--nodes", "150", "--gangs", "40", "--shapes", "20", "--seconds", "30")
     call_command("benchmark_plan", *sizes, stdout=out, no_color=True)
     few, many = out.getvalue().splitlines()
-    assert few.startswith("60 nodes, ")
+    assert few.startswith("150 nodes, ")
     assert "placements" in many
     assert " 20 different requests" in few or " 19 different requests" in few
 
