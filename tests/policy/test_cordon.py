@@ -28,6 +28,7 @@ from tests.policy.test_relocation import (
 )
 
 LEVERS = replace(READY, cordon=True, cordon_proved_at=NOW)
+EVICTS = "If Kueue finds no replacement for the node, it evicts the whole of JobSet run."
 LABEL = "kueue.x-k8s.io/podset"
 
 
@@ -63,7 +64,7 @@ def test_one_node_is_cordoned_and_only_its_pods_need_another() -> None:
     gang, job, surroundings = a_scene(a_node("n3"))
     plan = planned(gang, job, surroundings, levers=LEVERS)
     assert plan.allowed, plan.why_not
-    assert (plan.lever, plan.warnings) == ("hold-cordon", ())
+    assert (plan.lever, plan.warnings) == ("hold-cordon", (EVICTS,))
     kinds = [step.kind.value for step in plan.steps]
     assert kinds == [
         "cordon",
@@ -228,6 +229,7 @@ def test_only_a_workload_with_ready_pods_has_a_recovery_timeout() -> None:
     gang = replace(gang, entries=(replace(entry, conditions=(*entry.conditions, ready)),))
     plan = planned(gang, job, surroundings, levers=LEVERS)
     assert plan.warnings == (
+        EVICTS,
         "Kueue evicts the whole of JobSet run if this Job is away for longer than its "
         "waitForPodsReady.recoveryTimeout.",
     )

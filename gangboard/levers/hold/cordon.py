@@ -51,7 +51,12 @@ class HoldCordon(Lever):
             after={},
             watch_seconds=PROVED_SECONDS,
             reactions=(*_reactions(gang, node, is_cordoned), proof_sentence(desired.levers)),
-            warnings=(*cluster_warnings(desired.levers), *_proof_warnings(gang, desired.levers)),
+            warnings=(
+                *cluster_warnings(desired.levers),
+                *_proof_warnings(gang, desired.levers),
+                # Observed on Kueue 0.19 on a busy machine, with a node that could take the pods.
+                f"If {gang.queue_system} finds no replacement for the node, it evicts the whole of {gang.name}.",
+            ),
         )
 
     def readiness(self, levers: ClusterLevers, kinds: str, closed_reason: str) -> LeverState:
