@@ -26,6 +26,7 @@ from gangboard.domain.pod_claims import ClaimProblem, UnusableClaim
 from gangboard.domain.verdict import UnitMemory, Verdict
 from gangboard.facts.cluster_view import CAPACITY_NOT_READ, ClusterView, Unobserved
 from gangboard.facts.gang import Gang as GangModel
+from gangboard.placement import cluster_plan
 from gangboard.polling import assessor, gang_inputs, poll
 from gangboard.polling.cluster_cache import ClusterCache
 from gangboard.polling.event_index import IndexedEvent
@@ -71,8 +72,9 @@ def _names() -> set[str]:
 
 @pytest.mark.parametrize("fleet", ["east", "west"])
 def test_an_unchanged_cluster_is_not_assessed_again(
-    watch: Watch, judged: Verdicts, fleet: str
+    watch: Watch, judged: Verdicts, monkeypatch: pytest.MonkeyPatch, fleet: str
 ) -> None:
+    monkeypatch.setattr(cluster_plan, "SECONDS", 60.0)  # a busy machine must not cut the plan
     watching = watch(fleet=fleet)
     watching.once()
     assert set(judged) == _names()
