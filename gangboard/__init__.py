@@ -9,5 +9,5 @@ __version__ = "0.1.0"
 # quarter of their processor time.
 gc.set_threshold(10_000, 10, 50)
 
-# A process that ends would look for garbage among all its objects first. That was a quarter of the time of a command.
+# At its end Python looks for garbage among all objects, which took a quarter of the processor time of a short command.
 atexit.register(gc.freeze)

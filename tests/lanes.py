@@ -4,13 +4,12 @@ A lane is a process of pytest-xdist that takes one piece of work after the other
 all files of one line of `WAITING`, which use the same control planes: so only one lane starts them. Processes
 beside a test (control planes, a whole gangboard) need processor time while they run, so their number is limited
 to what two cores can carry: `WAITING_LANES` begin with the first of `WAITING`, the others with the other end,
-which only computes. These also wait at times, so two of them keep both cores busy. The first piece of `WAITING` has
-stories that only hold while control planes answer in time, so lanes after the fourth start when it is over.
+which only computes. These also wait at times, so two of them keep both cores busy. Time measurements run last.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -75,62 +74,23 @@ Lanes take them from both ends, so the shortest pieces stand where the ends meet
 first lane goes on with what needs Kueue, whose control plane it has from the first piece.
 """
 
-WAITING_LANES, FIRST_LANES = 2, 4
+WAITING_LANES = 2
 
 _HERE = Path(__file__).parent
 
 
 class LaneScheduling(LoadScopeScheduling):
-    """Gives a lane one piece of work at a time.
-
-    It also notes what is done in less time: pytest-xdist looks through all tests of a lane after each of them.
-    """
-
-    _numbers: Mapping[str, int] = {}
-    """Test → its number in the collection, which is the same in all lanes."""
-
-    def schedule(self) -> None:
-        """Give all lanes their first pieces."""
-        collection = next(iter(self.registered_collections.values()))
-        self._numbers = {test: number for number, test in enumerate(collection)}
-        super().schedule()
-
-    def mark_test_complete(
-        self, node: WorkerController, item_index: int, duration: float = 0
-    ) -> None:
-        """Note that a lane has run a test, and give it more if it has little left."""
-        test = self.registered_collections[node][item_index]
-        piece = self._split_scope(test)
-        tests = self.assigned_work[node][piece]
-        tests[test] = True
-        if all(tests.values()):
-            del self.assigned_work[node][piece]
-            if piece == WAITING[0][0]:
-                for lane in self.nodes * 2:  # a lane runs a test only when it has one more
-                    self._reschedule(lane)
-        self._reschedule(node)
+    """Gives a lane one piece of work at a time."""
 
     def _split_scope(self, nodeid: str) -> str:
         file = nodeid.partition("::")[0]
         return _work_unit_of(file.removeprefix("tests/"))
 
-    def _reschedule(self, node: WorkerController) -> None:
-        if not self._has_to_wait(node):
-            super()._reschedule(node)
-
     def _assign_work_unit(self, node: WorkerController) -> None:
-        if self._has_to_wait(node):
-            return
+        segments = list(self.workqueue)
         computes = self.nodes.index(node) >= WAITING_LANES
-        piece, tests = self.workqueue.popitem(last=computes)
-        self.assigned_work[node][piece] = tests
-        node.send_runtest_some([self._numbers[test] for test, done in tests.items() if not done])
-
-    def _has_to_wait(self, node: WorkerController) -> bool:
-        """Return whether a lane gets nothing yet."""
-        first = WAITING[0][0]
-        is_first_over = not any(first in pieces for pieces in self.assigned_work.values())
-        return self.nodes.index(node) >= FIRST_LANES and not is_first_over
+        self.workqueue.move_to_end(segments[-1] if computes else segments[0], last=False)
+        super()._assign_work_unit(node)
 
 
 @pytest.hookimpl(optionalhook=True)

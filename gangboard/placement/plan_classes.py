@@ -94,7 +94,7 @@ class Way:
     takes_undecided: bool = False
     """Whether gangs that the arithmetic cannot decide about take capacity."""
     is_late: bool = False
-    """Whether the next step comes before it has placed anything, if no promised gang is to be seen (`plan_room`)."""
+    """Whether it has placed no pod when the next step is taken, unless a promised gang was to be seen (`plan_room`)."""
 
 
 WAYS = (
@@ -106,7 +106,7 @@ WAYS = (
 """The ways of every plan. The scheduler takes gangs by priority, but a lower priority can come first while a gang backs
 off, so two of the orders ignore it."""
 LATE_WAYS = tuple(replace(way, is_late=True) for way in WAYS if way.choice is Choice.WIDEST)
-DRAWN, DRAWN_OF_MANY_GANGS, DRAWN_OF_MANY_CLASSES = 30, 12, 2
+DRAWN, DRAWN_OF_MANY_GANGS, DRAWN_OF_MANY_CLASSES = 20, 12, 2
 """Further ways whose nodes are drawn, and whose order is drawn anew after each step."""
 FEW_GANGS, FEW_CLASSES = 60, 20
 """Waiting gangs up to which some ways are late, and classes up to which many are drawn. A late way places all gangs again

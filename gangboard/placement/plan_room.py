@@ -4,8 +4,8 @@ The order in which the scheduler tries gangs, and the nodes that it takes, are n
 in several rooms (`plan_classes.Way`), each with its own order and its own choice of nodes. A gang is promised only if it gets
 nodes in each of them.
 
-A step that promises no gang leaves an admin nothing to wait for, so the next step may come before the scheduler tries any
-gang. In late rooms it is so: they are settled anew from the nodes after all steps since the last promise.
+Admins see when a promised gang runs. If a step promises none, they may take the next step before the scheduler has placed
+any pod. Late rooms are for this case: each step since the last promise changes the nodes, and only then all gangs are placed.
 """
 
 from __future__ import annotations
@@ -66,6 +66,7 @@ class Room:
     draws: int = 0
     """Seed of the order of the next settlement, or 0 if the order stays."""
     is_late: bool = False
+    """Whether no gang is placed for good before a step promises one."""
     late_classes: frozenset[int] = frozenset()
     """Classes that may have got nodes since the last promise, if the room is late."""
     unsettled: Room | None = None

@@ -2,8 +2,8 @@
 
 - A message gets its final name only when it is complete. Kombu creates the file under its final name and then writes
   it. Another process or thread can take it in between. It then reads nothing, and the worker ends with a JSON error.
-- A worker that was told to end stops reading at once. Celery looks for that only between two reads of two seconds, and
-  reads once more afterwards.
+- After a signal to end, a worker stops reading at once. Celery checks for the signal only between two reads of two
+  seconds each, and reads once more afterwards.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from kombu.utils.json import dumps as untyped_dumps
 dumps: Callable[[Any], str] = untyped_dumps
 
 LOOK_SECONDS = 0.2
-"""Seconds between two looks whether this worker should end."""
+"""Seconds between two checks for a signal to end."""
 _stopping = threading.Event()
 
 
@@ -42,12 +42,12 @@ class Channel(filesystem.Channel):
 
 
 class Transport(filesystem.Transport):
-    """The transport with this channel, which a worker reads until it should end."""
+    """The transport with this channel. A worker reads from it until it gets a signal to end."""
 
     Channel = Channel
 
     def drain_events(self, connection: Any, timeout: float | None = None, **_: Any) -> None:
-        """Deliver one message. Raises TimeoutError after `timeout` seconds, or when this worker was told to end."""
+        """Deliver one message. Raises TimeoutError after `timeout` seconds, or after a signal to end."""
         give_up_at = math.inf if timeout is None else time.monotonic() + timeout
         while not _stopping.is_set():
             seconds = min(LOOK_SECONDS, max(give_up_at - time.monotonic(), 0.0))

@@ -6,7 +6,7 @@ import pytest
 
 from tests.check_manifests import CASES as OF_KINDS
 from tests.controlplane.checks.cases import CASES as FURTHER
-from tests.controlplane.checks.scene import assert_true, prepared
+from tests.controlplane.checks.scene import assert_true, compare, prepared
 from tests.controlplane.cluster import ControlPlane
 from tests.controlplane.fixtures import Fleets
 
@@ -28,4 +28,5 @@ def test_forecasts_of_jobs_come_true(
         prepared(controlplane_136, no_nodes(controlplane_136), CASES[0::2]) as gangs,
         prepared(controlplane_plain, no_nodes(controlplane_plain), CASES[1::2]) as plain,
     ):
-        assert_true(gangs, plain, most_wrong=MOST_WRONG)
+        for compared in compare(gangs, plain):
+            assert_true(compared, most_wrong=MOST_WRONG)

@@ -14,11 +14,8 @@ from tests.controlplane.objects import JOBSET, jobset
 pytestmark = pytest.mark.controlplane
 
 
-@pytest.mark.parametrize(
-    ("name", "kill"),
-    [("kube-apiserver", True), ("jobset", True), ("kube-scheduler", True), ("jobset", False)],
-    ids=["kube-apiserver-killed", "jobset-killed", "kube-scheduler-killed", "jobset-ended"],
-)
+@pytest.mark.parametrize("kill", [True, False], ids=["killed", "ended"])
+@pytest.mark.parametrize("name", ["kube-apiserver", "jobset", "kube-scheduler"])
 def test_one_process_restarts(
     controlplane_137: ControlPlane,
     namespace: Namespaces,

@@ -67,10 +67,6 @@ def _names() -> set[str]:
     return set(Gang.objects.values_list("name", flat=True))
 
 
-def _stored_verdicts() -> list[tuple[Any, ...]]:
-    return list(Gang.objects.order_by("id").values_list("name", "health", "code", "message"))
-
-
 # A cluster that changes hands
 
 
@@ -78,23 +74,20 @@ def _stored_verdicts() -> list[tuple[Any, ...]]:
 def test_an_unchanged_cluster_is_not_assessed_again(
     watch: Watch, judged: Verdicts, monkeypatch: pytest.MonkeyPatch, fleet: str
 ) -> None:
-    monkeypatch.setattr(cluster_plan, "SECONDS", 60.0)  # a busy machine must not cut the plan
+    monkeypatch.setattr(cluster_plan, "SECONDS", 60.0)  # a plan that is cut differs each time
     watching = watch(fleet=fleet)
     watching.once()
     assert set(judged) == _names()
     # A verdict that depends on the memory of the gang is assessed once more.
     watching.once()
-    rows, verdicts = list(Gang.objects.order_by("id").values()), _stored_verdicts()
+    rows = list(Gang.objects.order_by("id").values())
     shapes, version = ClusterCapacity.objects.get().shapes, watching.fresh().data_version
     settled = _with_digest()
     assert len(settled) >= 7
     judged.clear()
     watching.once()
     assert set(judged) == _names() - settled
-    if (
-        _stored_verdicts() == verdicts
-    ):  # on a busy machine, the patience with a gang may end meanwhile
-        assert watching.fresh().data_version == version
+    assert watching.fresh().data_version == version
     assert ClusterCapacity.objects.get().shapes == shapes
     unchanged = [row for row in rows if row["name"] in settled]
     assert list(Gang.objects.order_by("id").filter(name__in=settled).values()) == unchanged

@@ -1,4 +1,4 @@
-"""Prediction against truth: manifests are checked, then created, and compared as if a minute had gone by.
+"""Prediction against truth: manifests are checked, then created, and compared a minute later.
 
 All cases exist at once on one control plane, each in a namespace and on nodes of its own.
 """
@@ -8,11 +8,9 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime, timedelta, tzinfo
 from typing import Any
-from unittest.mock import patch
 
 from django.utils import timezone
 
@@ -20,7 +18,6 @@ from gangboard.decode.manifests import Document
 from gangboard.domain.check import CheckedGang, CheckVerdict
 from gangboard.kube.credentials import read_kubeconfig
 from gangboard.plugins.manifest_shapes import shape_of
-from gangboard.polling import poll, poll_window, reflector, store_writer
 from gangboard.polling.checks.engine import check_cluster
 from gangboard.polling.checks.loaded_cluster import drop_kept
 from gangboard.polling.poll import poll_once
@@ -36,11 +33,8 @@ from tests.controlplane.objects import namespace as namespace_object
 from tests.controlplane.queues import KUEUE
 
 CLUSTER_WIDE = ("ClusterQueue", "ResourceFlavor", "ClusterTrainingRuntime")
-MINUTE = timedelta(seconds=62)
+SETTLED_SECONDS = 62.0
 """How long after the creation the gangs are judged: gangboard gives schedulers a minute to report about a pod."""
-FIRST_LOOK_SECONDS = 10.0
-LOOKS_SECONDS = (18.0, 25.0, 35.0, 62.0)
-"""When the truth is read. Only a busy control plane needs more than the first time."""
 AT_ONCE = 6
 
 
@@ -128,18 +122,9 @@ class Scene:
                 return error.message or error.reason
         return ""
 
-    def poll(self, *, later: timedelta = timedelta()) -> None:
-        """Read the cluster, and assess its gangs as if it were so much later."""
-
-        class Later(datetime):
-            @classmethod
-            def now(cls, tz: tzinfo | None = None) -> datetime:  # type: ignore[override]
-                return datetime.now(tz) + later
-
-        with ExitStack() as stack:
-            for module in (poll, poll_window, reflector, store_writer):
-                stack.enter_context(patch.object(module, "datetime", Later))
-            (report,) = poll_once(self._cluster.name)
+    def poll(self) -> None:
+        """Read the cluster, and assess its gangs."""
+        (report,) = poll_once(self._cluster.name)
         assert report.ok, report.sentence
 
     def truth(self, case: TruthCase, forecast: CheckedGang, refusal: str) -> Truth:
@@ -200,84 +185,42 @@ def prepared(plane: ControlPlane, client: Client, cases: Sequence[TruthCase]) ->
         scene.clear()
 
 
-def assert_true(*scenes: Scene, most_wrong: float) -> None:
-    """Check all manifests, create them, and compare. Print a table for each control plane.
-
-    Assert that no gang waits that should run, and that few forecasts differ (a share). A control plane that has not
-    come so far is looked at again, until a minute has gone by.
-    """
-    comparisons = [Comparison(scene) for scene in scenes]
-    began = time.monotonic()
-    _sleep_until(began + FIRST_LOOK_SECONDS)
+def compare(*scenes: Scene) -> list[list[Compared]]:
+    """Check all manifests, create them, and compare a minute later. Print and return a table for each control plane."""
+    forecasts, refusals = [], []
     for scene in scenes:
         scene.poll()
-    left = comparisons
-    for seconds in LOOKS_SECONDS:
-        _sleep_until(began + seconds)
-        later = max(timedelta(), MINUTE - timedelta(seconds=time.monotonic() - began))
-        for comparison in left:
-            comparison.look(later)
-        left = [comparison for comparison in left if not comparison.holds(most_wrong)]
-        if not left:
-            break
-    for comparison in comparisons:
-        comparison.print_table()
-    for comparison in comparisons:
-        assert not comparison.too_good, "these did not run, and the check had said so"
-        assert comparison.holds(most_wrong), "\n".join(comparison.wrong)
-
-
-class Comparison:
-    """The forecasts about all manifests of a scene, which are created then, and what became of them."""
-
-    def __init__(self, scene: Scene) -> None:
-        scene.poll()
-        self._scene = scene
-        self._forecasts = {case.name: scene.check(case) for case in scene.cases}
+        forecasts.append([scene.check(case) for case in scene.cases])
+    began = time.monotonic()
+    for scene in scenes:
         with ThreadPoolExecutor(AT_ONCE) as pool:
-            answers = pool.map(scene.create, scene.cases)
-            self._refusals = dict(zip(self._forecasts, answers, strict=True))
-        self._compared: list[Compared] = []
-
-    def look(self, later: timedelta) -> None:
-        """Read what became of them, as if it were so much later."""
-        self._scene.poll(later=later)
-        self._compared = [
-            Compared(
-                case.name,
-                forecast := self._forecasts[case.name],
-                self._scene.truth(case, forecast, self._refusals[case.name]),
-            )
-            for case in self._scene.cases
+            refusals.append(list(pool.map(scene.create, scene.cases)))
+    for seconds in (SETTLED_SECONDS / 2, SETTLED_SECONDS):
+        time.sleep(max(0.0, began + seconds - time.monotonic()))
+        for scene in scenes:
+            scene.poll()
+    tables = [
+        [
+            Compared(case.name, forecast, scene.truth(case, forecast, refusal))
+            for case, forecast, refusal in zip(scene.cases, foreseen, refused, strict=True)
         ]
-
-    @property
-    def too_good(self) -> list[str]:
-        """Names of the cases that should run and do not."""
-        return [
-            item.case
-            for item in self._compared
-            if item.forecast.verdict is CheckVerdict.WOULD_RUN
-            and item.truth.word is not CheckVerdict.WOULD_RUN
-        ]
-
-    @property
-    def wrong(self) -> list[str]:
-        """Lines of the forecasts that differ."""
-        return [item.line for item in self._compared if not item.is_right]
-
-    def holds(self, most_wrong: float) -> bool:
-        """Return whether the truth was read, and bears the forecasts out with so large a share of wrong ones."""
-        few = len(self.wrong) <= most_wrong * len(self._compared)
-        return bool(self._compared) and few and not self.too_good
-
-    def print_table(self) -> None:
-        """Print a line for each forecast."""
-        number = len(self._compared)
-        table = "\n".join(item.line for item in self._compared)
-        print(f"\n{number - len(self.wrong)} of {number} forecasts came true\n{table}")
+        for scene, foreseen, refused in zip(scenes, forecasts, refusals, strict=True)
+    ]
+    for table in tables:
+        right = sum(item.is_right for item in table)
+        lines = "\n".join(item.line for item in table)
+        print(f"\n{right} of {len(table)} forecasts came true\n{lines}")
+    return tables
 
 
-def _sleep_until(moment: float) -> None:
-    """Sleep until this time of `time.monotonic()`."""
-    time.sleep(max(0.0, moment - time.monotonic()))
+def assert_true(compared: Sequence[Compared], *, most_wrong: float) -> None:
+    """Assert that no gang waits that should run, and that few forecasts differ (a share)."""
+    too_good = [
+        item.case
+        for item in compared
+        if item.forecast.verdict is CheckVerdict.WOULD_RUN
+        and item.truth.word is not CheckVerdict.WOULD_RUN
+    ]
+    assert not too_good, "these did not run, and the check had said so"
+    wrong = [item.line for item in compared if not item.is_right]
+    assert len(wrong) <= most_wrong * len(compared), "\n".join(wrong)

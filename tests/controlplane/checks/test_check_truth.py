@@ -6,7 +6,7 @@ import pytest
 
 from tests.check_manifests import CASES as OF_KINDS
 from tests.controlplane.checks.cases import CASES as FURTHER
-from tests.controlplane.checks.scene import assert_true, prepared
+from tests.controlplane.checks.scene import assert_true, compare, prepared
 from tests.controlplane.cluster import ControlPlane
 from tests.controlplane.fixtures import Fleets
 
@@ -21,4 +21,5 @@ def test_forecasts_come_true(controlplane_kueue: ControlPlane, no_nodes: Fleets)
     assert len(CASES) >= 60
     client = no_nodes(controlplane_kueue)
     with prepared(controlplane_kueue, client, CASES) as scene:
-        assert_true(scene, most_wrong=MOST_WRONG)
+        (compared,) = compare(scene)
+        assert_true(compared, most_wrong=MOST_WRONG)

@@ -24,8 +24,6 @@ from tests.situations import brought_about
 
 SECONDS = 20.0
 """Kueue's decision is final after this time."""
-QUIET_SECONDS = 8.0
-"""A gang that Kueue need not evaluate has no decision after this time."""
 
 
 @pytest.fixture(scope="module")
@@ -106,25 +104,13 @@ def test_forecasts_in_random_cohorts_come_true(controlplane_kueue: ControlPlane)
         foreseen = {seed: _created(places[seed], *gang) for seed, gang in gangs.items()}
         known = [seed for seed in SEEDS if not foreseen[seed].unknown]
         expected = {seed: (code_of(foreseen[seed]), foreseen[seed].entry.holds) for seed in known}
-        unevaluated = {
-            seed
-            for seed in known
-            if _is_unevaluated(places[seed], gangs[seed][0], foreseen[seed].entry)
-        }
-        settled = pool.map(
-            lambda seed: _settled(
-                places[seed],
-                expected[seed][0],
-                seconds=QUIET_SECONDS if seed in unevaluated else SECONDS,
-            ),
-            known,
-        )
+        settled = pool.map(lambda seed: _settled(places[seed], expected[seed][0]), known)
         for seed, real in zip(known, settled, strict=True):
-            if real != expected[seed] and not (real == NOT_EVALUATED and seed in unevaluated):
-                queue, _ = gangs[seed]
-                wrong[seed] = (
-                    f"{places[seed].name} in {queue}: foreseen {expected[seed]}, real {real}"
-                )
+            place, (queue, _) = places[seed], gangs[seed]
+            if real != expected[seed] and not (
+                real == NOT_EVALUATED and _is_unevaluated(place, queue, foreseen[seed].entry)
+            ):
+                wrong[seed] = f"{place.name} in {queue}: foreseen {expected[seed]}, real {real}"
     unknown = len(SEEDS) - len(known)
     assert not wrong, "; ".join(wrong.values())
     assert unknown <= MOST_UNKNOWN * len(SEEDS), unknown
@@ -168,9 +154,9 @@ def _created(place: Place, queue: str, pods: int) -> Forecast:
     return foreseen
 
 
-def _settled(place: Place, code: str, *, seconds: float) -> tuple[str, tuple[FlavorAmount, ...]]:
+def _settled(place: Place, code: str) -> tuple[str, tuple[FlavorAmount, ...]]:
     """Return the code and the quota of the real Workload, once the code is right or the time is over."""
     with suppress(WaitError):
-        wait(lambda: _real_code(place) == code, what=code, timeout=seconds)
+        wait(lambda: _real_code(place) == code, what=code, timeout=SECONDS)
     real = _real(place)
     return _real_code(place), real.holds if real is not None else ()
