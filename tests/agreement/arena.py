@@ -118,9 +118,12 @@ class Arena:
         nodes, pods = self._nodes(), self._pods()
         before = [Look(nodes, pods, group) for group in requested]
         self._each(self.client.create, groups)
-        judged = self.judge_all({case.name: case.quorum for case in batch})
-        nodes, pods = self._nodes(), self._pods()
-        known = {group["metadata"]["name"]: group for group in self._groups()}
+        quorums = {case.name: case.quorum for case in batch}
+        self.judge_all(quorums)
+        # The scheduler tries again at any time, and its texts differ: judge what is looked at.
+        nodes, pods, listed = self._nodes(), self._pods(), self._groups()
+        judged = _final(_judgements(listed, pods, quorums))
+        known = {group["metadata"]["name"]: group for group in listed}
         return [
             Played(case, ns, *judged[case.name], earlier, Look(nodes, pods, known[case.name]))
             for case, earlier in zip(batch, before, strict=True)
@@ -144,26 +147,11 @@ class Arena:
         if not all(item is not None and item[0] is Judgement.FITS for item in spoken.values()):
             time.sleep(SETTLE_SECONDS)
             spoken = self.spoken(quorums)
-        return {
-            name: one if one is not None else (Judgement.ODD, "the scheduler has not spoken")
-            for name, one in spoken.items()
-        }
+        return _final(spoken)
 
     def spoken(self, quorums: Mapping[str, int]) -> dict[str, tuple[Judgement, str] | None]:
         """Return its current messages about these groups, None for untried ones."""
-        conditions = {
-            group["metadata"]["name"]: (group.get("status", {}).get("conditions") or [{}])[0]
-            for group in self._groups()
-        }
-        pods: dict[str, list[Json]] = {name: [] for name in quorums}
-        for pod in self._pods():
-            name = pod["spec"].get("schedulingGroup", {}).get("podGroupName", "")
-            if name in pods:
-                pods[name].append(pod)
-        return {
-            name: _judgement(conditions.get(name, {}), pods[name], quorum)
-            for name, quorum in quorums.items()
-        }
+        return _judgements(self._groups(), self._pods(), quorums)
 
     def try_pinned(
         self, placements: Iterable[tuple[Case, Mapping[str, str]]]
@@ -233,6 +221,33 @@ class Arena:
             "DELETE", self.client.path(GANGS, "PodGroup", self.namespace), {}, query=mine
         )
         self.client.request("DELETE", self.client.path("v1", "Node"), {}, query=mine)
+
+
+def _judgements(
+    groups: Iterable[Json], pods: Iterable[Json], quorums: Mapping[str, int]
+) -> dict[str, tuple[Judgement, str] | None]:
+    conditions = {
+        group["metadata"]["name"]: (group.get("status", {}).get("conditions") or [{}])[0]
+        for group in groups
+    }
+    members: dict[str, list[Json]] = {name: [] for name in quorums}
+    for pod in pods:
+        name = pod["spec"].get("schedulingGroup", {}).get("podGroupName", "")
+        if name in members:
+            members[name].append(pod)
+    return {
+        name: _judgement(conditions.get(name, {}), members[name], quorum)
+        for name, quorum in quorums.items()
+    }
+
+
+def _final(
+    judged: Mapping[str, tuple[Judgement, str] | None],
+) -> dict[str, tuple[Judgement, str]]:
+    return {
+        name: judgement or (Judgement.ODD, "the scheduler has not spoken")
+        for name, judgement in judged.items()
+    }
 
 
 def _judgement(condition: Json, pods: Sequence[Json], quorum: int) -> tuple[Judgement, str] | None:

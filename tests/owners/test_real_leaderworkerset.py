@@ -27,6 +27,7 @@ pytestmark = pytest.mark.controlplane
 
 RACK = "test.gangboard.dev/rack"
 NEVER_READY = "test.gangboard.dev/never-ready"
+HELD = "test.gangboard.dev/held"
 
 
 @dataclass
@@ -237,8 +238,20 @@ def test_a_deleted_worker_recreates_its_replica_and_the_set_is_whole_again(
     place.wait_ready(6)
     place.wait_ready(3, "none")
     before = _uids(place.pods()) | _uids(place.pods("none"))
-    for worker in ("run-0-1", "none-0-1"):
+    workers = ("run-0-1", "none-0-1")
+    # The controller recreates the replica only if it sees the pod terminate (facts/real-owners.md).
+    # A pod of the fake kubelet can be gone before it looks.
+    for worker in workers:
+        _set_finalizers(place, worker, [HELD])
         place.client.delete("v1", "Pod", worker, place.name)
+
+    def leader_is_deleted() -> bool:
+        leader = place.pods().get("run-0", {"metadata": {}})["metadata"]
+        return leader.get("uid") != before["run-0"] or "deletionTimestamp" in leader
+
+    wait(leader_is_deleted, what="run-0 deleted by the controller", timeout=60)
+    for worker in workers:
+        _set_finalizers(place, worker, [])
 
     def made_anew() -> set[str]:
         now = _uids(place.pods()) | _uids(place.pods("none"))
@@ -266,6 +279,10 @@ def test_the_status_alone_is_not_trusted(places: dict[str, Place]) -> None:
     }
     assert said["Available"] == ("True", "All replicas are ready")
     assert place.told()["code"] == "paused"
+
+
+def _set_finalizers(place: Place, pod: str, finalizers: list[str]) -> None:
+    place.client.patch("v1", "Pod", pod, {"metadata": {"finalizers": finalizers}}, place.name)
 
 
 def _uids(pods: Mapping[str, Json]) -> dict[str, str]:
