@@ -1,6 +1,8 @@
 // The dialog in which an action is confirmed and followed, and menus. Without it the same
 // addresses are pages. Whatever goes wrong is said beside the button that was pressed.
 // Of what changes nothing: whether something was accepted, a form that asks for it tells in words of its own.
+import { FOCUSABLE } from "./live.js";
+
 const UNANSWERED = "gangboard did not answer. Nothing was asked for; press again.";
 const STATUS = {
   403: "gangboard refused it (403): this page is older than your session. Open the page again.",
@@ -9,19 +11,21 @@ const STATUS = {
   429: "Too many requests (429). Wait a moment and press again.",
 };
 
+const element = (id) => document.getElementById(id);
 const isAct = (elt) => elt?.hasAttribute?.("data-act");
 
 export function startActing() {
   startMenus();
   startSelecting();
-  const dialog = document.getElementById("act");
+  const dialog = element("act");
   if (!dialog) return;
-  const body = document.getElementById("act-body");
-  let opener = "";
+  const body = element("act-body");
+  let opener = null; // {id, row}: of the button that opened the dialog, and of what is around it
+  let absent = null; // {id, place}: of a button that the page does not show now, and where the focus waits for it
 
   document.addEventListener("htmx:beforeRequest", ({ detail }) => {
     if (!isAct(detail.elt)) return;
-    if (!dialog.open) opener = detail.elt.id;
+    if (!dialog.open) opener = { id: detail.elt.id, row: detail.elt.parentElement.closest("[id]")?.id };
     tell(detail.elt, "");
   });
   document.addEventListener("htmx:beforeSwap", (event) => {
@@ -41,15 +45,28 @@ export function startActing() {
     if (detail.target !== body) return;
     if (!dialog.open) dialog.showModal();
     startHours(body);
-    (body.querySelector("[autofocus]") ?? document.getElementById("act-title"))?.focus();
+    (body.querySelector("[autofocus]") ?? element("act-title"))?.focus();
     dialog.scrollTop = 0;
   });
   dialog.addEventListener("close", () => {
     // What was asked for is not selected any more.
     if (body.querySelector("#asked")) document.querySelector("form#pick")?.reset();
     body.replaceChildren();
-    // The button may have been replaced while the dialog was open.
-    document.getElementById(opener)?.focus();
+    returnFocus();
+  });
+  // The button may have been replaced while the dialog was open. While its action runs, the page has none: then
+  // the focus waits in its row, and goes to the button when that is back, unless a person has moved it.
+  function returnFocus() {
+    const button = element(opener?.id);
+    (button ?? element(opener?.row)?.querySelector(FOCUSABLE))?.focus();
+    absent = button || !opener ? null : { id: opener.id, place: document.activeElement };
+  }
+  document.addEventListener("htmx:load", () => {
+    if (!absent || dialog.open) return;
+    const active = document.activeElement;
+    const isLost = active === document.body && !absent.place.isConnected;
+    if (active !== absent.place && !isLost) absent = null;
+    else if (element(absent.id)) returnFocus();
   });
   startHours(document);
 }
@@ -136,7 +153,7 @@ const boxesOf = (form) => [...form.elements].filter((one) => isBox(one) && !one.
 
 function count() {
   for (const label of document.querySelectorAll("[data-selected]")) {
-    const form = label.closest("form") ?? document.getElementById(label.dataset.selected);
+    const form = label.closest("form") ?? element(label.dataset.selected);
     const checked = form ? boxesOf(form).filter((box) => box.checked) : [];
     const number = checked.length;
     const most = Number(form?.dataset.most ?? Infinity);
@@ -169,7 +186,7 @@ function keepSelection() {
       if (chosen.delete(box.value)) box.checked = true;
     values = [];
     count();
-    const place = document.getElementById("dropped");
+    const place = element("dropped");
     if (!place || !chosen.size) return;
     place.textContent = `${chosen.size} selected ${chosen.size === 1 ? "gang is" : "gangs are"} not in this list and no longer selected`;
     place.hidden = false;

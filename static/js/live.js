@@ -11,7 +11,7 @@ const ANNOUNCE_EVERY = 10_000;
 const MOST_TOLD = 3;
 // What can be scrolled by itself can have the focus: it has a tabindex.
 const SCROLLABLE = "[tabindex]";
-const FOCUSABLE = `a, button, summary, input, select, textarea, ${SCROLLABLE}`;
+export const FOCUSABLE = `a, button, summary, input, select, textarea, ${SCROLLABLE}`;
 
 const state = { paused: false, lostSince: null, announced: 0, news: new Map(), teller: 0 };
 // What asks: the page, and a dialog that follows an action. By id: {failures, timer}.

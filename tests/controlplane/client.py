@@ -1,7 +1,7 @@
 """A plain client for any Kubernetes API server: JSON in, JSON out, without interpretation.
 
-It knows resources by asking the server (`apiVersion` and `kind` are enough to address an object) and never
-retries: a test needs the server's own answer.
+It knows resources by asking the server (`apiVersion` and `kind` are enough to address an object). It never
+repeats a request that was answered: a test needs the server's own answer.
 """
 
 from __future__ import annotations
@@ -36,6 +36,17 @@ than it takes."""
 SLOWEST_LOOK = 1.0
 """Seconds between two looks of a wait that takes long."""
 _TIMEOUT = urllib3.Timeout(connect=30, read=60)
+_RETRY = urllib3.Retry(
+    total=1,
+    connect=0,
+    read=1,
+    redirect=False,
+    status=0,
+    other=1,
+    allowed_methods=("GET", "DELETE"),
+    respect_retry_after_header=False,
+)
+"""The server ends idle connections, at times while a request is on its way. `other`: it could not be sent."""
 
 
 class ApiError(Exception):
@@ -94,7 +105,7 @@ class Client:
         headers = dict(self._pool.headers) | {"Content-Type": content_type}
         data = None if body is None else json.dumps(body).encode()
         answer = self._pool.request(
-            method, url, body=data, headers=headers, timeout=_TIMEOUT, retries=False
+            method, url, body=data, headers=headers, timeout=_TIMEOUT, retries=_RETRY
         )
         try:
             decoded = json.loads(answer.data)

@@ -91,6 +91,28 @@ class TestDialog:
             page.get_by_role("link", name="Suspend Job llama-workers-2", exact=True)
         ).to_be_focused()
 
+    def test_the_focus_waits_in_the_row_until_the_button_is_back(
+        self, page: Page, site: Site
+    ) -> None:
+        open_dialog(page, site)
+        dialog = page.get_by_role("dialog")
+        button = page.locator("[id^=do-suspend]", has_text="Job llama-workers-2").and_(
+            page.locator("a")
+        )
+        row = page.locator("tbody", has=button)
+        place = row.get_attribute("id")
+        dialog.get_by_label("Reason").fill(REASON)
+        submit_button(page).click()
+        expect(dialog).to_contain_text("Requested", timeout=SOON)
+        expect(button).to_have_count(0, timeout=SOON)
+        dialog.get_by_role("button", name="Close").click()
+        expect(page.locator(f"#{place} :focus")).to_have_count(1)
+        site.write(
+            "UPDATE store_action SET state = 'verified', finished_at = requested_at WHERE id = ?",
+            requested(site, "llama-workers-2"),
+        )
+        expect(button).to_be_focused(timeout=SOON)
+
     def test_a_revert_after_held_is_shown(self, page: Page, site: Site) -> None:
         open_dialog(page, site)
         dialog = page.get_by_role("dialog")
