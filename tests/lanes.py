@@ -61,7 +61,7 @@ WAITING: tuple[Sequence[str], ...] = (
         "actions/test_safety_at_once.py",
     ),
     ("ops/test_up.py", "ops/test_commands.py"),
-    ("web/test_acting_browser.py",),
+    ("web/test_acting_browser.py", "web/test_dialog_focus_browser.py"),
     ("chart/",),
     ("attack/",),
     ("fresh_clone/",),

@@ -54,11 +54,13 @@ export function startActing() {
     body.replaceChildren();
     returnFocus();
   });
-  // The button may have been replaced while the dialog was open. While its action runs, the page has none: then
-  // the focus waits in its row, and goes to the button when that is back, unless a person has moved it.
+  // The button may have been replaced while the dialog was open, its menu may be closed, and while its action runs
+  // the page has none. Then the focus stays in its row. It goes to a button that comes back, unless a person has
+  // moved it.
   function returnFocus() {
     const button = element(opener?.id);
-    (button ?? element(opener?.row)?.querySelector(FOCUSABLE))?.focus();
+    button?.focus();
+    if (document.activeElement === document.body) element(opener?.row)?.querySelector(FOCUSABLE)?.focus();
     absent = button || !opener ? null : { id: opener.id, place: document.activeElement };
   }
   document.addEventListener("htmx:load", () => {

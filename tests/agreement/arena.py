@@ -120,7 +120,7 @@ class Arena:
         self._each(self.client.create, groups)
         quorums = {case.name: case.quorum for case in batch}
         self.judge_all(quorums)
-        # The scheduler tries again at any time, and its texts differ: judge what is looked at.
+        # The scheduler tries again at any time, and its messages differ. Judge what our answer is from.
         nodes, pods, listed = self._nodes(), self._pods(), self._groups()
         judged = _final(_judgements(listed, pods, quorums))
         known = {group["metadata"]["name"]: group for group in listed}
@@ -226,6 +226,7 @@ class Arena:
 def _judgements(
     groups: Iterable[Json], pods: Iterable[Json], quorums: Mapping[str, int]
 ) -> dict[str, tuple[Judgement, str] | None]:
+    """Return the scheduler's messages about these groups as `Arena.spoken` does, from listed objects."""
     conditions = {
         group["metadata"]["name"]: (group.get("status", {}).get("conditions") or [{}])[0]
         for group in groups

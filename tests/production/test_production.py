@@ -127,8 +127,8 @@ def test_external_headers_cannot_sign_a_user_in(site: Site, client: Client) -> N
 
 
 def test_responses_are_compressed_and_name_no_server(client: Client) -> None:
-    """The schema: another poll may come between two requests for gangs."""
     headers = {"Accept-Encoding": "gzip"}
+    # A poll between the two requests does not change the schema.
     plain = client.send("GET", "/api/v1/schema/")
     small = client.send("GET", "/api/v1/schema/", headers=headers)
     assert small.headers["content-encoding"] == "gzip"

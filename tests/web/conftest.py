@@ -187,3 +187,11 @@ def page(context: BrowserContext) -> Iterator[Page]:
     )
     yield opened
     assert complaints == []
+
+
+@pytest.fixture
+def record(site: Site) -> None:
+    """The test begins with the actions of the site's own record."""
+    site.write("CREATE TABLE IF NOT EXISTS kept AS SELECT * FROM store_action")
+    site.write("DELETE FROM store_action")
+    site.write("INSERT INTO store_action SELECT * FROM kept")

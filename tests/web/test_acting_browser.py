@@ -6,15 +6,13 @@ import re
 import time
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, Route, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
+from tests.web.dialog import REASON, SOON, open_dialog, requested, submit_button
 from tests.web.site import NAME, PASSWORD, Site
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("record")]
 
-SOON = 20_000
-"""Milliseconds, generous for a busy machine. A page without a notification polls after 25 s."""
-REASON = "gpu-07 throws ECC errors"
 PHONE = 390
 PRESS_WHEN_OPEN = """reason => new MutationObserver((_, observer) => {
   observer.disconnect();
@@ -22,30 +20,6 @@ PRESS_WHEN_OPEN = """reason => new MutationObserver((_, observer) => {
   document.querySelector(".act-form").requestSubmit();
 }).observe(document.getElementById("act"), { attributes: true, attributeFilter: ["open"] })"""
 """Sends the form as soon as the dialog is open, faster than any hand."""
-
-
-@pytest.fixture(autouse=True)
-def record(site: Site) -> None:
-    """Each test begins with the actions of the site's own record."""
-    site.write("CREATE TABLE IF NOT EXISTS kept AS SELECT * FROM store_action")
-    site.write("DELETE FROM store_action")
-    site.write("INSERT INTO store_action SELECT * FROM kept")
-
-
-def open_dialog(page: Page, site: Site, job: str = "llama-workers-2") -> None:
-    page.goto(f"{site.url}/gangs/{site.gang_id('llama')}/")
-    page.get_by_role("link", name=f"Suspend Job {job}", exact=True).click()
-    expect(page.get_by_role("dialog")).to_be_visible()
-
-
-def submit_button(page: Page) -> Locator:
-    """The button of the form; the page below has one of the same name once it is off."""
-    return page.locator(".act-form").get_by_role("button", name="Suspend Job llama-workers-2")
-
-
-def requested(site: Site, job: str) -> str:
-    query = "SELECT id FROM store_action WHERE name = ? AND state = 'requested'"
-    return site.read(query, job)
 
 
 def answer(page: Page, path: str, status: int, body: str = "<p>no</p>") -> None:
@@ -90,28 +64,6 @@ class TestDialog:
         expect(
             page.get_by_role("link", name="Suspend Job llama-workers-2", exact=True)
         ).to_be_focused()
-
-    def test_the_focus_waits_in_the_row_until_the_button_is_back(
-        self, page: Page, site: Site
-    ) -> None:
-        open_dialog(page, site)
-        dialog = page.get_by_role("dialog")
-        button = page.locator("[id^=do-suspend]", has_text="Job llama-workers-2").and_(
-            page.locator("a")
-        )
-        row = page.locator("tbody", has=button)
-        place = row.get_attribute("id")
-        dialog.get_by_label("Reason").fill(REASON)
-        submit_button(page).click()
-        expect(dialog).to_contain_text("Requested", timeout=SOON)
-        expect(button).to_have_count(0, timeout=SOON)
-        dialog.get_by_role("button", name="Close").click()
-        expect(page.locator(f"#{place} :focus")).to_have_count(1)
-        site.write(
-            "UPDATE store_action SET state = 'verified', finished_at = requested_at WHERE id = ?",
-            requested(site, "llama-workers-2"),
-        )
-        expect(button).to_be_focused(timeout=SOON)
 
     def test_a_revert_after_held_is_shown(self, page: Page, site: Site) -> None:
         open_dialog(page, site)
@@ -336,29 +288,6 @@ class TestErrors:
                 page.keyboard.press("Escape")
         finally:
             site.write("UPDATE store_gang SET id = ? WHERE id = 'moved'", gang)
-
-
-class TestKeyboard:
-    def test_the_row_menu_opens_the_dialog(self, page: Page, site: Site) -> None:
-        page.goto(f"{site.url}/?q=llama&cluster=gpu-east")
-        page.keyboard.press("j")
-        page.keyboard.press("m")
-        expect(page.get_by_label("Actions on llama")).to_be_focused()
-        page.keyboard.press("Enter")
-        expect(page.get_by_role("link", name="Suspend JobSet llama")).to_be_visible()
-        page.keyboard.press("Escape")
-        expect(page.get_by_role("link", name="Suspend JobSet llama")).to_be_hidden()
-        expect(page.get_by_label("Actions on llama")).to_be_focused()
-        page.keyboard.press("Enter")
-        page.keyboard.press("Tab")
-        page.keyboard.press("Enter")
-        expect(page.get_by_role("dialog", name="Suspend JobSet llama")).to_be_visible()
-
-    def test_page_shortcuts_are_off_while_the_dialog_is_open(self, page: Page, site: Site) -> None:
-        open_dialog(page, site)
-        page.get_by_role("button", name="Cancel").focus()
-        page.keyboard.press("?")
-        expect(page.locator("#help")).to_be_hidden()
 
 
 def test_a_phone_shows_the_whole_dialog(page: Page, site: Site) -> None:
