@@ -36,7 +36,6 @@ WAITING: tuple[Sequence[str], ...] = (
         "placement/test_change_methods.py",
         "rules/test_steps_taken.py",
     ),
-    ("scenarios/",),
     (
         "queues/test_real_",
         "controlplane/test_creates.py",
@@ -48,6 +47,7 @@ WAITING: tuple[Sequence[str], ...] = (
         "owners/test_mixed_cluster.py",
         "owners/test_real_",
     ),
+    ("scenarios/",),
     ("live/",),
     ("web/test_browser.py",),
     (

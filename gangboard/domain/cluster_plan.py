@@ -167,7 +167,7 @@ class ClusterPlan:
     undecided: int = 0
     """Waiting gangs that the arithmetic cannot decide about. The plan never promises them."""
     is_complete: bool = True
-    """Whether `untried` is empty, so that no steps means that no few steps help."""
+    """Whether `untried` is empty, so that a plan without steps means that no combination of a few steps helps."""
     why: str = ""
     """Why there is no plan, such as `nodes: forbidden`. The other fields have no meaning then."""
     untried: tuple[UntriedGangs, ...] = ()

@@ -135,7 +135,16 @@ class TestOwner:
         page = text_of(owner.client, "/reasons/?cluster=eu-train")
         assert "None of the steps that were tried lets more of them run." in page
         assert "Uncordons were not tried for 2 gangs with 16 accelerators." in page
-        assert "No few steps" not in page
+        assert "No combination of a few steps" not in page
+
+    def test_a_complete_plan_without_steps_says_that_no_steps_help(
+        self, owner: Person, world: World
+    ) -> None:
+        save_plan(world.cluster.pk, ClusterPlan((), (), 1, 8), at=timezone.now())
+        page = text_of(owner.client, "/reasons/?cluster=eu-train")
+        assert "1 gang with 8 accelerators waits for nodes." in page
+        assert "No combination of a few steps lets more of them run." in page
+        assert "Not all combinations were tried." not in page
 
     def test_a_plan_that_is_not_known_says_why(self, owner: Person, world: World) -> None:
         save_plan(world.cluster.pk, ClusterPlan(why="nodes: forbidden"), at=timezone.now())
