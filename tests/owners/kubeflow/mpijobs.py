@@ -27,27 +27,37 @@ class Mpi(Place):
         }
 
     def suspend(self, suspended: bool, name: str = "run") -> None:
-        """Set its field. On a resume, repeat until the operator has resumed the launcher.
+        """Set its field. Resume a suspended launcher, and repeat until the operator has resumed it.
 
         mpi-operator 0.8.0 changes its cached object before the API server accepts the change (its pull request
-        819), so it can leave a launcher suspended. We saw this once on a busy machine, for minutes. It reads
-        the launcher again when the launcher changes.
+        819), so it can leave a launcher suspended. We saw this twice on a busy machine, for minutes. It reads
+        the launcher again when the launcher changes. gangboard can say "suspended" before the operator has
+        suspended the launcher, and such a launcher looks resumed.
 
         """
+        if suspended:
+            super().suspend(suspended, name)
+            return
+        launcher = f"the launcher of {name} in {self.name}"
+        wait(
+            lambda: self._launcher(name)["spec"].get("suspend"), what=f"{launcher} to be suspended"
+        )
         super().suspend(suspended, name)
-        if not suspended:
-            wait(
-                lambda: self._launcher_is_resumed(name),
-                every=2.0,
-                what=f"the launcher of {name} in {self.name} to be resumed",
-            )
+        wait(
+            lambda: self._launcher_is_resumed(name),
+            every=2.0,
+            what=f"{launcher} to be resumed",
+        )
+
+    def _launcher(self, name: str) -> Json:
+        return self.client.get("batch/v1", "Job", f"{name}-launcher", self.name)
 
     def _launcher_is_resumed(self, name: str) -> bool:
-        launcher = f"{name}-launcher"
-        job = self.client.get("batch/v1", "Job", launcher, self.name)
+        """Return whether it is, and else let the operator read it again."""
+        job = self._launcher(name)
         if job["spec"].get("suspend"):
             read = {"metadata": {"annotations": {"test.gangboard.dev/look": f"{time.monotonic()}"}}}
-            self.client.patch("batch/v1", "Job", launcher, read, self.name)
+            self.client.patch("batch/v1", "Job", job["metadata"]["name"], read, self.name)
         return not job["spec"].get("suspend")
 
 
