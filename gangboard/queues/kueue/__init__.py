@@ -42,6 +42,9 @@ class Kueue(QueueSystem):
         active_field="spec.active",
         eviction="Evicted",
         deactivation="Deactivated",
+        # v0.19.2 leaves its gates on the local pods of a dispatched owner without managedBy (startJob in
+        # pkg/controller/jobframework). It copies the status of pods that own their Workload, and no status of a
+        # StatefulSet or LeaderWorkerSet (SyncJob in pkg/controller/jobs).
         run_cluster_field="status.clusterName",
         offered_clusters_field="status.nominatedClusterNames",
         # v0.19.2: relocate.md §6. A gate of later releases replaces several nodes.

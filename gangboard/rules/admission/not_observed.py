@@ -7,11 +7,13 @@ observed here.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from gangboard.domain.api_resource import WatchState
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.owner import Owner, ReportedCounts
+from gangboard.domain.pod import Pod
 from gangboard.domain.queue import QueueEntry
 from gangboard.domain.text import is_or_are, label, names, out_of, sentence, shorten
 from gangboard.domain.traits import NO_QUEUE_TRAITS
@@ -58,42 +60,92 @@ def find(gang: Gang) -> Finding | None:
 
 
 def _find_elsewhere(gang: Gang) -> Finding | None:
-    """Return a finding if the owner runs in another cluster and has no Jobs or pods here.
+    """Return a finding if an admission system runs the gang in another cluster."""
+    owner = gang.owner
+    if owner.suspended or owner.finish is not None or owner.meta.deleting_since is not None:
+        return None
+    return _find_delegated(gang) if owner.managed_by else _find_mirrored(gang)
+
+
+def _find_delegated(gang: Gang) -> Finding | None:
+    """Return a finding if the owner names a dispatcher and has no Jobs or pods here.
 
     The owner names the dispatcher of an admission system in `spec.managedBy`. That switches its controller off,
     and the dispatcher can copy the status of the run. Any other manager may run the owner here. Missing pods
     then are a finding of another rule.
     """
     owner = gang.owner
-    if owner.suspended or owner.finish is not None or not owner.managed_by:
-        return None
     if not any(owner.managed_by in system.dispatchers for system in gang.admission.values()):
         return None
-    if gang.pods or owner.meta.deleting_since is not None:
-        return None
-    if any(job.meta.ref.uid != owner.meta.ref.uid for job in gang.jobs):
+    if gang.pods or any(job.meta.ref.uid != owner.meta.ref.uid for job in gang.jobs):
         return None
     entries = [entry for entry in gang.entries if entry.cluster and entry.is_in_use]
-    clusters = names(dict.fromkeys(shorten(entry.cluster) for entry in entries))
     field = gang.traits_of(owner.meta.ref).managed_by_field
-    location = f"Runs in cluster {clusters}" if clusters else _delegation_text(owner, field)
-    reported = owner.reported
-    counts = f": {_count_text(reported)}" if reported is not None else ""
-    finding = gang_finding(
-        RULE,
-        Health.UNKNOWN,
-        f"{location}{counts}.",
-        evidence=(
-            Evidence(field, owner.managed_by, owner.meta.ref),
-            *(
-                Evidence(_run_cluster_field(gang, entry), entry.cluster, entry.meta.ref)
-                for entry in entries
-            ),
-        ),
+    location = _location(entries) or _delegation_text(owner, field)
+    evidence = (
+        Evidence(field, owner.managed_by, owner.meta.ref),
+        *_run_clusters(gang, entries),
     )
+    return _finding(location, owner.reported, evidence)
+
+
+def _find_mirrored(gang: Gang) -> Finding | None:
+    """Return a finding if all its entries run in other clusters, and gates keep its pods here from nodes.
+
+    Plain pods and some kinds have no `spec.managedBy`. Their controllers create the pods here as well, and the
+    admission system never removes its gates from them.
+    """
+    entries = [entry for entry in gang.entries if entry.is_in_use]
+    if not entries or not all(entry.cluster for entry in entries):
+        return None
+    pods = [pod for pod in gang.pods if pod.is_live]
+    domains = {entry.meta.ref.group for entry in entries}
+    if not pods or not all(_has_gate_of(domains, pod) for pod in pods):
+        return None
+    evidence = (
+        *(Evidence("spec.schedulingGates", names(pod.gates), pod.meta.ref) for pod in pods[:3]),
+        *_run_clusters(gang, entries),
+    )
+    return _finding(_location(entries), _copied_counts(gang, pods), evidence)
+
+
+def _has_gate_of(domains: set[str], pod: Pod) -> bool:
+    """Return whether a pod without a node has a gate of these API groups."""
+    return not pod.node and any(gate.partition("/")[0] in domains for gate in pod.gates)
+
+
+def _copied_counts(gang: Gang, pods: Sequence[Pod]) -> ReportedCounts | None:
+    """Return the number of pods that are ready in the other cluster. None while no status was copied.
+
+    No scheduler places a pod with a gate. Its condition `PodScheduled` is True only if another cluster wrote it.
+    """
+    if not any(pod.scheduled is not None and pod.scheduled.is_true for pod in pods):
+        return None
+    ready = sum(pod.is_ready for pod in pods)
+    succeeded = sum(pod.phase == "Succeeded" for pod in gang.pods)
+    return ReportedCounts(ready + succeeded, max(gang.owner.desired, len(pods) + succeeded))
+
+
+def _finding(
+    location: str, reported: ReportedCounts | None, evidence: tuple[Evidence, ...]
+) -> Finding:
+    """Return `running` if all its parts are reported ready, else `not-observed`."""
+    counts = f": {_count_text(reported)}" if reported is not None else ""
+    finding = gang_finding(RULE, Health.UNKNOWN, f"{location}{counts}.", evidence=evidence)
     if reported is None or reported.up < reported.wanted:
         return finding
     return replace(finding, code="running", health=Health.RUNNING, title="Running")
+
+
+def _location(entries: Sequence[QueueEntry]) -> str:
+    """Return `Runs in cluster worker1`. Empty without a cluster."""
+    clusters = names(dict.fromkeys(shorten(entry.cluster) for entry in entries))
+    return f"Runs in cluster {clusters}" if clusters else ""
+
+
+def _run_clusters(gang: Gang, entries: Sequence[QueueEntry]) -> Iterator[Evidence]:
+    for entry in entries:
+        yield Evidence(_run_cluster_field(gang, entry), entry.cluster, entry.meta.ref)
 
 
 def _run_cluster_field(gang: Gang, entry: QueueEntry) -> str:

@@ -56,14 +56,14 @@ def _removal_due(unit: Unit, gated: Sequence[Pod]) -> datetime | None:
     """Return the time by which a queue should have removed its gates from admitted pods.
 
     The API group of the entries is the domain of the queue's gates. Returns None if another controller has set
-    a gate, an entry is not admitted, or an assigned node is being replaced.
+    a gate, an entry is not admitted or runs in another cluster, or an assigned node is being replaced.
     """
     domains = {gate.partition("/")[0] for pod in gated for gate in pod.gates}
     entries = [entry for entry in unit.gang.entries if entry.is_in_use]
     admitted = [entry.admitted_at for entry in entries if entry.admitted]
     if not entries or None in admitted or len(admitted) < len(entries):
         return None
-    if any(entry.failed_nodes for entry in entries) or domains != {
+    if any(entry.failed_nodes or entry.cluster for entry in entries) or domains != {
         entry.meta.ref.group for entry in entries
     }:
         return None
