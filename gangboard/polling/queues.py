@@ -167,12 +167,12 @@ def _flavors_of(member: InQueue) -> Iterator[_FlavorName]:
 
 
 def _is_same(before: Queue, after: Queue) -> bool:
-    """Return whether the two give the same verdicts. Verdicts show no usage."""
+    """Return whether the two give the same verdicts. A verdict that shows usage is rechecked every minute."""
     return _verdict_fields(before) == _verdict_fields(after)
 
 
 def _without_use(queue: Queue) -> Queue:
-    """Return a queue without the numbers that change with each entry. Verdicts do not show them."""
+    """Return a queue without the numbers that change with each entry. Most verdicts do not show them."""
     quotas = tuple(
         replace(quota, used=_NONE, reserved=_NONE, borrowed=_NONE) for quota in queue.quotas
     )

@@ -177,30 +177,3 @@ def test_a_group_with_lost_members() -> None:
     code, health, message = finding_summary(group, pods=pods, queues=[queue()])
     assert (code, health) == ("lost-members", Health.DEGRADED)
     assert message.startswith("2 of 3 members run")
-
-
-QUEUE_GATE = "scheduling.volcano.sh/queue-allocation-gate"
-
-
-def test_pods_that_wait_for_the_capacity_of_their_queue() -> None:
-    """Volcano 1.15 takes the gate away when the queue has room for the pod."""
-    group = ring("Inqueue")
-    pods = members(group, gates=(QUEUE_GATE,))
-    assert finding_summary(group, pods=pods) == (
-        "waiting-for-quota",
-        Health.WAITING,
-        "Queue research has no capacity for 3 of 3 pods, so Volcano keeps them gated.",
-    )
-
-
-@pytest.mark.parametrize("gates", [("example.com/approval",), (QUEUE_GATE, "example.com/approval")])
-def test_foreign_gates_are_reported_as_gates(gates: tuple[str, ...]) -> None:
-    """Near miss: a gate of another controller."""
-    group = ring("Inqueue")
-    assert finding_summary(group, pods=members(group, gates=gates))[0] == "scheduling-gated"
-
-
-def test_a_closed_queue_precedes_its_gate() -> None:
-    group = ring("Inqueue")
-    pods = members(group, gates=(QUEUE_GATE,))
-    assert finding_summary(group, pods=pods, queues=[queue("Closed")])[0] == "queue-stopped"

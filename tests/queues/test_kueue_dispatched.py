@@ -82,8 +82,9 @@ def judge(made: Made, *statuses: dict[str, Any], up: int = 0, **of_pods: Any) ->
     changed = [
         replace(pod, **(UP if number < up else {}), **of_pods) for number, pod in enumerate(pods)
     ]
-    uids = {item.meta.ref.uid: item for item in (*filled, *changed)}
-    return verdict_of(uids.get(root.meta.ref.uid, root), *uids.values())
+    objects: list[Pod | QueueEntry] = [*filled, *changed]
+    same = [item for item in objects if item.meta.ref.uid == root.meta.ref.uid]
+    return verdict_of(same[0] if same else root, *objects)
 
 
 @all_kinds

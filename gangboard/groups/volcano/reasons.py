@@ -12,7 +12,6 @@ from gangboard.domain.objects import find_condition
 from gangboard.domain.quota import Queue, QueueState
 from gangboard.domain.resources import scheduler_units
 from gangboard.domain.shell import command
-from gangboard.domain.text import out_of
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.findings import unit_finding
 from gangboard.facts.grace_periods import ATTEMPT_GRACE
@@ -26,7 +25,8 @@ from gangboard.facts.scheduler_rules import (
     queue_stopped,
     waiting_for_quota,
 )
-from gangboard.facts.unit import Unit, lacks_nodes
+from gangboard.facts.unit import Unit
+from gangboard.groups.volcano.allocation_gate import RULES as GATE_RULES
 from gangboard.groups.volcano.queue_state import (
     CLUSTER_OVERUSED,
     GROUP,
@@ -46,7 +46,6 @@ from gangboard.placement.amounts import format_amount
 from gangboard.plugins.rule import UnitRule
 
 _QUEUES = f"Queue.{GROUP}"
-_GATE = "scheduling.volcano.sh/queue-allocation-gate"
 
 _SHORT = re.compile(r"^(\d{1,9})/\d{1,9} tasks in gang unschedulable")
 _ORIGIN = re.compile(r"Origin reason is [^:]{1,253}: (.*)")
@@ -196,26 +195,6 @@ def _health(unit: Unit) -> Health:
     return Health.DEGRADED if is_back_in_queue(unit) else Health.WAITING
 
 
-def _find_gated(unit: Unit) -> Finding | None:
-    """Return a finding while Volcano's gate is the only gate of unplaced members."""
-    gated = [pod for pod in unit.unplaced if pod.gates]
-    if not gated or not lacks_nodes(unit) or any(set(pod.gates) != {_GATE} for pod in gated):
-        return None
-    group = unit.group
-    queue = f"Queue {group.queue}" if group is not None and group.queue else "Its queue"
-    named = (Evidence("queue", group.queue, group.meta.ref),) if group is not None else ()
-    since = [pod.scheduled.since for pod in gated if pod.scheduled and pod.scheduled.since]
-    them = "it" if len(gated) == 1 else "them"
-    return unit_finding(
-        GATED,
-        unit,
-        f"{queue} has no capacity for {out_of(len(gated), len(unit.current), 'pod')}, so Volcano keeps "
-        f"{them} gated.",
-        evidence=(Evidence("spec.schedulingGates", _GATE, gated[0].meta.ref), *named),
-        since=min(since, default=None),
-    )
-
-
 # Admitted, but without nodes
 
 
@@ -244,7 +223,6 @@ IN_QUEUE = UnitRule(
     _find_in_queue,
     health=Health.WAITING,
 )
-GATED = waiting_for_quota(_find_gated)
 NO_ROOM = no_room(_find_no_room)
 RULES = (
     QUEUE_MISSING,
@@ -253,5 +231,5 @@ RULES = (
     WAITING_FOR_QUOTA,
     IN_QUEUE,
     NO_ROOM,
-    GATED,
+    *GATE_RULES,
 )
