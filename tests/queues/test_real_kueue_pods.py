@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -17,14 +17,15 @@ from gangboard.plugins import registry
 from gangboard.queues.kueue import Kueue
 from tests.controlplane.client import ApiError, Client, Json, wait
 from tests.controlplane.cluster import ControlPlane
+from tests.controlplane.conditions import is_true
 from tests.controlplane.controllers import TAKES_PODS
 from tests.controlplane.fixtures import Namespaces, Queues
 from tests.controlplane.nodes import make_node
 from tests.controlplane.objects import PodOptions, pod, pod_template
-from tests.controlplane.queues import KUEUE, in_queue
+from tests.controlplane.queues import KUEUE, cluster_queue, in_queue, local_queue, resource_flavor
 from tests.decode.reading import model
 from tests.gangs import assemble
-from tests.queues.places import QUEUES, WORKLOADS
+from tests.queues.places import QUEUES, WORKLOADS, now
 
 pytestmark = pytest.mark.controlplane
 
@@ -94,8 +95,8 @@ def an_app(
     return {"apiVersion": "apps/v1", "kind": kind, "metadata": own, "spec": spec}
 
 
-def verdicts(client: Client, where: str) -> Verdicts:
-    """Return the verdict of every gang of the namespace, by kind and name."""
+def verdicts(client: Client, where: str, *, later: timedelta = timedelta()) -> Verdicts:
+    """Return the verdict of every gang of the namespace, by kind and name, so much later than now."""
     read = [model(POD, obj) for obj in client.list("v1", "Pod", where)]
     for resource in APPS:
         read += [model(resource, obj) for obj in client.list("apps/v1", resource.kind, where)]
@@ -118,7 +119,7 @@ def verdicts(client: Client, where: str) -> Verdicts:
                 every[root],
                 members,
                 queues=queues,
-                now=datetime.now(UTC),
+                now=datetime.now(UTC) + later,
                 queue_visibility="served",
                 queue_systems=(Kueue.label,),
             )
@@ -204,3 +205,166 @@ def test_queued_owners_without_a_suspend_field(
     assert message.startswith(f"Queue {small} has not admitted it yet: 2 more cpu")
     message = result["Deployment", "web"].finding.message
     assert message.startswith(f"Queue {tiny} has not admitted 2 more pods yet: 1 more cpu")
+
+
+STAYS_GATED = "test.gangboard.dev/stays-gated"
+"""Label of pods from which no client may remove the last gate."""
+
+
+@pytest.fixture
+def dispatching(plane: ControlPlane, where: str) -> Iterator[str]:
+    """Return a queue whose check this test plays as MultiKueue. The pods keep their gates.
+
+    Kueue skips `startJob` for pods behind a check of MultiKueue (v0.19.2), which needs a second cluster. Here a policy
+    refuses its removal of the gates, with the same result.
+    """
+    client, name = plane.client, f"{where}-dispatch"
+    version = "admissionregistration.k8s.io/v1"
+    check = {"apiVersion": KUEUE, "kind": "AdmissionCheck", "metadata": {"name": name}}
+    rule = {
+        "apiGroups": [""],
+        "apiVersions": ["v1"],
+        "operations": ["UPDATE"],
+        "resources": ["pods"],
+    }
+    spec = {
+        "matchConstraints": {
+            "resourceRules": [rule],
+            "objectSelector": {"matchLabels": {STAYS_GATED: where}},
+        },
+        "validations": [
+            {"expression": "has(object.spec.schedulingGates)", "message": "stays gated"}
+        ],
+    }
+    bound = {"policyName": name, "validationActions": ["Deny"]}
+    made: list[Json] = [
+        check | {"spec": {"controllerName": "example.com/nobody"}},
+        cluster_queue(
+            name,
+            {"cpu": "64"},
+            spec={"admissionChecksStrategy": {"admissionChecks": [{"name": name}]}},
+        ),
+        {
+            "apiVersion": version,
+            "kind": "ValidatingAdmissionPolicy",
+            "metadata": {"name": name},
+            "spec": spec,
+        },
+        {
+            "apiVersion": version,
+            "kind": "ValidatingAdmissionPolicyBinding",
+            "metadata": {"name": name},
+            "spec": bound,
+        },
+    ]
+    client.create_all([resource_flavor(), *made])
+    client.create(local_queue("far", where, cluster_queue=name))
+    active = {
+        "type": "Active",
+        "status": "True",
+        "reason": "Active",
+        "message": "",
+        "lastTransitionTime": now(),
+    }
+    client.patch_status(KUEUE, "AdmissionCheck", name, {"conditions": [active]})
+    probe = pod("probe", where, cpu="1", spec={"schedulingGates": [{"name": "example.com/probe"}]})
+    probe["metadata"].setdefault("labels", {})[STAYS_GATED] = where
+    client.create(probe)
+
+    def is_in_force() -> bool:
+        try:
+            patch = {"spec": {"schedulingGates": None}}
+            client.patch("v1", "Pod", "probe", patch, where, dry_run=True)
+        except ApiError as error:
+            return "stays gated" in error.message
+        return False
+
+    wait(is_in_force, what="the policy to be in force", timeout=60)
+    client.delete("v1", "Pod", "probe", where, grace=0)
+    yield "far"
+    for obj in made:
+        client.delete(obj["apiVersion"], obj["kind"], obj["metadata"]["name"])
+
+
+def entry_of(client: Client, where: str, name: str, condition: str) -> str:
+    """Return the name of the Workload of a pod group or StatefulSet once it has a condition."""
+
+    def matching() -> list[str]:
+        return [
+            entry["metadata"]["name"]
+            for entry in client.list(KUEUE, "Workload", where)
+            if name
+            in (
+                entry["metadata"]["name"],
+                entry["metadata"].get("annotations", {}).get("kueue.x-k8s.io/job-owner-name"),
+            )
+            and is_true(entry, condition)
+        ]
+
+    wait(matching, what=f"{condition} of {name}", timeout=60)
+    return matching()[0]
+
+
+def let_in(client: Client, where: str, name: str, cluster: str = "") -> None:
+    """Let the check pass, as MultiKueue does for a cluster."""
+    entry = entry_of(client, where, name, "QuotaReserved")
+    dispatched: Json = {}
+    if cluster:
+        client.patch_status(KUEUE, "Workload", entry, {"nominatedClusterNames": [cluster]}, where)
+        dispatched = {"nominatedClusterNames": None, "clusterName": cluster}
+    check = {
+        "name": f"{where}-dispatch",
+        "state": "Ready",
+        "message": "",
+        "lastTransitionTime": now(),
+    }
+    client.patch_status(KUEUE, "Workload", entry, {"admissionChecks": [check], **dispatched}, where)
+    entry_of(client, where, name, "Admitted")
+
+
+def test_gangs_that_multikueue_runs_in_another_cluster(
+    plane: ControlPlane, where: str, dispatching: str
+) -> None:
+    """Near misses beside it: the same, admitted here, whose gates Kueue fails to remove."""
+    client = plane.client
+    gated = {STAYS_GATED: where}
+    for app in ("served", "stuck"):
+        created = an_app(
+            "StatefulSet", app, where, labels=in_queue(dispatching), of_pods={"labels": gated}
+        )
+        client.create(created)
+    for group in ("crew", "halted"):
+        for number in range(2):
+            member = pod(f"{group}-{number}", where, cpu="1")
+            for key, values in in_group(dispatching, group, 2).items():
+                member["metadata"].setdefault(key, {}).update(values)
+            member["metadata"]["labels"].update(gated)
+            client.create(member)
+    for name in ("served", "crew"):
+        let_in(client, where, name, "worker1")
+    for name in ("stuck", "halted"):
+        let_in(client, where, name)
+
+    def told(name: str) -> tuple[str, str]:
+        seen = verdicts(client, where, later=timedelta(minutes=5))
+        (finding,) = [item.finding for (_, gang), item in seen.items() if gang == name]
+        is_here = finding.code == "scheduling-gated"
+        return finding.code, finding.health.value if is_here else finding.message
+
+    mirror, stuck = ("not-observed", "Runs in cluster worker1."), ("scheduling-gated", "blocked")
+    expected = {"served": mirror, "crew": mirror, "stuck": stuck, "halted": stuck}
+
+    def all_told() -> dict[str, tuple[str, str]]:
+        return {name: told(name) for name in expected}
+
+    wait(lambda: all_told() == expected, what=str(expected), seen=all_told, timeout=60)
+    # The pods own their Workload, so Kueue copies the whole status of the pods of worker1.
+    for number, message in enumerate(("1 of 2 pods is ready", "2 of 2 pods are ready")):
+        conditions = [
+            {"type": kind, "status": "True", "lastTransitionTime": now()}
+            for kind in ("PodScheduled", "Ready")
+        ]
+        copied = {"phase": "Running", "hostIP": "192.0.2.1", "conditions": conditions}
+        client.patch_status("v1", "Pod", f"crew-{number}", copied, where)
+        code = "running" if number else "not-observed"
+        assert told("crew") == (code, f"Runs in cluster worker1: {message}.")
