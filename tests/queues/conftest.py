@@ -13,7 +13,16 @@ from tests.queues.reported_situations import REPORTED
 from tests.queues.waiting_situations import WAITING
 from tests.situations import brought_about
 
-STORIES = ("jobs", "circle", "late", "drift", "slices", "variants", "preemption-gate")
+STORIES = (
+    "jobs",
+    "circle",
+    "late",
+    "late-for-good",
+    "drift",
+    "slices",
+    "variants",
+    "preemption-gate",
+)
 """Places of tests that begin when all situations have been told."""
 
 

@@ -9,14 +9,44 @@ from datetime import timedelta
 import pytest
 
 from tests.controlplane.client import wait
+from tests.controlplane.queues import KUEUE, kueue_workload, set_active
 from tests.queues.places import Place
-from tests.queues.reported_situations import REPORTED
+from tests.queues.reported_situations import REPORTED, answer
 from tests.situations import check
 
 
 @pytest.mark.parametrize("name", REPORTED)
 def test_reported_situations(places: dict[str, Place], name: str) -> None:
     check(REPORTED[name], places[name])
+
+
+def test_a_rejected_workload_is_replaced_by_a_new_one(places: dict[str, Place]) -> None:
+    """Its advice, followed to the letter. Near miss: `spec.active: true`, which Kueue ignores after its own decision."""
+    place = places["refused"]
+    before = place.entry()["metadata"]
+    set_active(place.client, place.entry(), True)
+    place.wait_told("not-requeued")
+    finding = place.verdict().finding
+    assert finding.health == "blocked"
+    assert finding.message == (
+        "Queue queue cannot admit it: it is active again, but Kueue does not queue it (Requeued=False, "
+        "DeactivatedDueToAdmissionCheck)."
+    )
+    (advice,) = finding.advice
+    assert advice.command == (
+        "kubectl", "delete", "workloads.kueue.x-k8s.io", before["name"], f"--namespace={place.name}"
+    )  # fmt: skip
+    place.client.delete(KUEUE, "Workload", before["name"], place.name)
+    wait(
+        lambda: (
+            (kueue_workload(place.client, place.owner()) or before)["metadata"]["uid"]
+            != before["uid"]
+        ),
+        what="a new Workload",
+        timeout=60,
+    )
+    answer(place, "run", "Ready", "")
+    place.wait_told("running")
 
 
 @contextmanager

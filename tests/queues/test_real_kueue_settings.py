@@ -9,6 +9,7 @@ import pytest
 
 from gangboard.domain.queue import QueueEntry
 from tests.controlplane.cluster import ControlPlane
+from tests.controlplane.nodes import make_node
 from tests.controlplane.queues import KUEUE, cluster_queue, local_queue, resource_flavor
 from tests.queues.places import HIGH, LOW, WORKLOADS, Place
 from tests.queues.waiting_situations import WAITS
@@ -101,3 +102,34 @@ def test_variants_are_nobodys(places: dict[str, Place]) -> None:
     assert {variant.owner_uid for variant in variants} == {""}
     owners = {place.owner(name)["metadata"]["uid"] for name in ("first", "twin", "run")}
     assert {entry.owner_uid for entry in entries if not entry.is_variant} == owners
+
+
+def test_given_up_after_the_last_try(
+    places: dict[str, Place], controlplane_kueue: ControlPlane
+) -> None:
+    """No try is left. Its advice is followed: the cause is removed first. Near miss: the twin is in time.
+
+    It is the last test of the file, because Kueue goes on without `SETTINGS` afterwards.
+    """
+    place = places["late-for-good"]
+    pods_ready = {"timeout": "8s", "requeuingStrategy": {"backoffLimitCount": 0}}
+    with controlplane_kueue.kueue_configured(waitForPodsReady=pods_ready):
+        place.queue("9")
+        place.run("twin")
+        place.run(node_selector={"late": place.name})
+        place.wait_told("deactivated")
+        finding = place.verdict().finding
+        before = place.entry()["metadata"]
+        assert finding.health == "suspended"
+        assert finding.message == (
+            f"Kueue deactivated Workload {before['name']}: “exceeding the maximum number of re-queuing retries”."
+        )
+        (advice,) = finding.advice_texts
+        assert advice.startswith(
+            f"Remove what kept its pods from being ready in time, then delete Workload {before['name']} so that "
+        )
+        make_node(place.client, place.name, labels={"late": place.name})
+        place.client.delete(KUEUE, "Workload", before["name"], place.name)
+        place.wait_told("running")
+        assert place.entry()["metadata"]["uid"] != before["uid"]
+        place.wait_told("running", "twin")
