@@ -44,6 +44,11 @@ def _sweep(ns: str, nodes: Where) -> list[Json]:
     return [job("sweep", ns, parallelism=4, gang="all", node_selector=nodes)]
 
 
+def _sweep_of_three(ns: str, nodes: Where) -> list[Json]:
+    """The same Job, which states that three of its pods are enough."""
+    return [job("sweep", ns, parallelism=4, gang=3, node_selector=nodes)]
+
+
 def _suspend_and_resume(stage: Stage) -> None:
     """One index is done, the Job is suspended, and resumed."""
     first = stage.wait_running(4)[0]
@@ -81,8 +86,13 @@ QUORUM = (
         "resumed-after-one-is-done", "Job", "sweep", "quorum-lost", "blocked", _sweep,
         says=("4", "3", "1 has succeeded"), members={"desired": 4, "quorum": 4, "succeeded": 1},
         advises=("minCount of Job sweep to 3", "(no restart)"), nodes=1, act=_suspend_and_resume,
-        twin="devices-withheld",
+        twin="resumed-with-its-quorum",
         steps=(Step(_three_are_enough, "running", "running", (), {"ready": 3}),),
+    ),
+    Scenario(
+        "resumed-with-its-quorum", "Job", "sweep", "running", "running", _sweep_of_three,
+        members={"desired": 4, "quorum": 3, "ready": 3, "succeeded": 1}, nodes=1,
+        act=_suspend_and_resume, twin="resumed-after-one-is-done",
     ),
 )  # fmt: skip
 
