@@ -12,6 +12,7 @@ from typing import NamedTuple
 from gangboard.domain.objects import Meta
 from gangboard.domain.pod_constraints import Taint, Toleration
 from gangboard.domain.queue_policy import QueuePolicy
+from gangboard.domain.suspension import FieldWriter
 
 
 class QueueName(NamedTuple):
@@ -123,9 +124,13 @@ class Queue:
     admitted: int | None = None
     state: QueueState = QueueState.UNKNOWN
     cause: str = ""
-    """Clause that says why it is stopped or inactive. Empty if the reason is unknown."""
+    """Clause that says why it is inactive, or what a stop does to its entries. Empty if unknown."""
     advice: str = ""
     """Sentence that says how to activate it again."""
+    stop_setting: str = ""
+    """Field and value that stop it, such as `spec.stopPolicy Hold`. Empty if its system has no such field."""
+    stopped_by: FieldWriter | None = None
+    """Last writer of that field."""
     is_strict: bool = False
     """Later entries wait while the first one cannot be admitted."""
     is_by_usage: bool = False

@@ -18,7 +18,7 @@ from gangboard.domain.verdict import Evidence
 from gangboard.facts.attempts import latest
 from gangboard.facts.gang import Gang
 from gangboard.facts.grace_periods import CREATION_GRACE
-from gangboard.facts.suspensions import suspend_evidence
+from gangboard.facts.suspensions import author_of, suspend_evidence, suspension_text
 from gangboard.facts.unit import Unit
 
 HEALTH = {
@@ -262,7 +262,7 @@ def with_queue_cause(gang: Gang, message: QueueMessage) -> QueueMessage:
             advice="Remove one of them from the circle.",
         )
     if queue.state is QueueState.STOPPED:
-        return replace(message, cause=f"{queue.name} is stopped", advice=queue.advice)
+        return replace(message, cause=f"{queue.name} is {_stop_text(queue)}", advice=queue.advice)
     if queue.state is QueueState.INACTIVE:
         why = f": {queue.cause}" if queue.cause else ""
         advice = queue.advice or message.advice
@@ -284,8 +284,27 @@ def _closed_queue(gang: Gang, message: QueueMessage) -> Queue | None:
 
 def _closed_evidence(gang: Gang, message: QueueMessage) -> Iterator[Evidence]:
     queue = _closed_queue(gang, message)
-    if queue is not None and queue.cause:
-        yield Evidence(f"{queue.name} {queue.state}", queue.cause, queue.meta.ref)
+    if queue is not None and (why := closed_queue_text(queue)):
+        yield Evidence(f"{queue.name} {queue.state}", why, queue.meta.ref)
+
+
+def closed_queue_text(queue: Queue) -> str:
+    """Return the clause that says why a queue admits no entries. Empty if the reason is unknown.
+
+    A stop by a field names the writer: `stopped (spec.stopPolicy Hold) with kubectl since 2026-11-27 02:18 UTC:
+    admitted workloads keep running`.
+    """
+    if not queue.stop_setting:
+        return queue.cause
+    return ": ".join(filter(None, (_stop_text(queue), queue.cause)))
+
+
+def _stop_text(queue: Queue) -> str:
+    """Return `stopped (spec.stopPolicy Hold) with kubectl since …`. Without a known writer it names none."""
+    setting = f" ({queue.stop_setting})" if queue.stop_setting else ""
+    writer = queue.stopped_by
+    author = f" {suspension_text(author_of(writer), 'since')}" if writer is not None else ""
+    return f"stopped{setting}{author}"
 
 
 def message_evidence(gang: Gang, state: QueueStatus) -> tuple[Evidence, ...]:

@@ -188,4 +188,5 @@ def _verdict_fields(queue: Queue) -> tuple[object, ...]:
         for quota in queue.quotas
         if quota.nominal is not None
     )
-    return queue.state, queue.cause, queue.parent, limits
+    closed = queue.state, queue.cause, queue.stop_setting, queue.stopped_by
+    return *closed, queue.parent, limits

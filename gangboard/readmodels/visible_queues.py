@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from gangboard.diagnosis.scheduler_queues import queue_words
 from gangboard.domain.quota import Queue, QueueLevel, QueueName, QueueState
 from gangboard.domain.text import listed
+from gangboard.facts.queue_sentences import closed_queue_text
 from gangboard.readmodels.filters import all_words_in
 from gangboard.readmodels.formatting import printable
 from gangboard.readmodels.freshness import Freshness
@@ -79,7 +80,7 @@ class VisibleQueue:
     def cause(self) -> str:
         """Why it does not admit, without a capital and a full stop. Empty if it admits."""
         if not self.is_circular:
-            return self.queue.cause
+            return closed_queue_text(self.queue)
         if not self.shared:
             return "its parents form a circle"
         return f"{listed(self.shared)} are above each other"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tests.controlplane.queues import local_queue
+from tests.controlplane.conditions import is_true
+from tests.controlplane.queues import KUEUE, local_queue
 from tests.queues.places import CHECK, Place
 from tests.situations import Situation
 
@@ -72,6 +73,10 @@ def _local_stopped(place: Place) -> None:
     """Twin: comes by another LocalQueue of the same ClusterQueue."""
     place.queue("9")
     place.client.create(local_queue("other", place.name, cluster_queue=place.cluster_queue))
+    # Kueue reports a new queue as inactive for a moment, which would hide when it saw the stop.
+    place.client.wait_for(
+        KUEUE, "LocalQueue", "queue", place.name, until=lambda found: is_true(found, "Active")
+    )
     place.stop("Hold", kind="LocalQueue")
     place.run()
     place.run("twin", queue="other")
@@ -133,14 +138,17 @@ NEVER: dict[str, Situation[Place]] = {
     ),
     "stopped": Situation(
         _stopped, "queue-stopped", "blocked",
-        f"{CANNOT}ClusterQueue kq-stopped-queue is stopped.", twin="running",
+        f"{CANNOT}ClusterQueue kq-stopped-queue is stopped (spec.stopPolicy HoldAndDrain) by gangboard-tests "
+        "since {stopped} UTC.", twin="running",
     ),
     "held": Situation(
         _held, "queue-stopped", "blocked",
-        f"{CANNOT}ClusterQueue kq-held-queue is stopped.", twin="running",
+        f"{CANNOT}ClusterQueue kq-held-queue is stopped (spec.stopPolicy Hold) by gangboard-tests since "
+        "{stopped} UTC.", twin="running",
     ),
     "local-stopped": Situation(
-        _local_stopped, "queue-stopped", "blocked", f"{CANNOT}LocalQueue queue is stopped.",
+        _local_stopped, "queue-stopped", "blocked",
+        f"{CANNOT}LocalQueue queue is stopped (spec.stopPolicy Hold) by gangboard-tests since {{stopped}} UTC.",
         twin="running",
     ),
     "inactive": Situation(

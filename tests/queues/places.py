@@ -154,15 +154,23 @@ class Place(situations.Place):
         return wait_kueue_workload(self.client, self.owner(name), until=bool)
 
     def filled(self, message: str) -> str:
-        """Put the name of the Workload of `run` in, and the minute in which a client last set `spec.active`."""
-        meta = self.entry()["metadata"]
-        times = [
-            datetime.fromisoformat(managed_field["time"])
-            for managed_field in meta["managedFields"]
-            if "f:active" in managed_field["fieldsV1"].get("f:spec", {})
-        ]
-        when = f"{max(times):%Y-%m-%d %H:%M}" if times else ""
-        return message.replace("{entry}", meta["name"]).replace("{deactivated}", when)
+        """Put the name of the Workload of `run` in, and the minutes of `spec.active` and `spec.stopPolicy`.
+
+        A minute is that in which a client last set the field, of `queue` or its ClusterQueue for the latter.
+        """
+        entry = self.entry()
+        queues = (
+            self.client.find(KUEUE, "ClusterQueue", self.cluster_queue),
+            self.client.find(KUEUE, "LocalQueue", "queue", self.name),
+        )
+        words = {
+            "{entry}": entry["metadata"]["name"],
+            "{deactivated}": _written("f:active", entry),
+            "{stopped}": _written("f:stopPolicy", *queues),
+        }
+        for word, text in words.items():
+            message = message.replace(word, text)
+        return message
 
     def read(self, resource: Resource, version: str) -> list[Any]:
         """Return the models of all objects of a resource in the namespace, or of all cluster-scoped ones."""
@@ -233,6 +241,18 @@ class Place(situations.Place):
             item["uid"]: ObjectRef(group, "JobSet", self.name, item["name"], item["uid"])
             for item in listed
         }
+
+
+def _written(field: str, *objects: Json | None) -> str:
+    """Return the minute in which a client last wrote a field of the spec of these objects. Empty if none did."""
+    times = [
+        datetime.fromisoformat(managed_field["time"])
+        for obj in objects
+        if obj is not None
+        for managed_field in obj["metadata"]["managedFields"]
+        if field in managed_field["fieldsV1"].get("f:spec", {})
+    ]
+    return f"{max(times):%Y-%m-%d %H:%M}" if times else ""
 
 
 def _is_of(item: Any, uid: str) -> bool:

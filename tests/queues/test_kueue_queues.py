@@ -1,5 +1,6 @@
 """LocalQueue, ClusterQueue, Cohort, ResourceFlavor and AdmissionCheck as Kueue v0.19.2 writes them."""
 
+from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
@@ -16,6 +17,7 @@ from gangboard.domain.quota import (
     QueueState,
     Quota,
 )
+from gangboard.domain.suspension import FieldWriter
 from gangboard.queues.kueue import Kueue
 from tests.decode.reading import Json, model, read, with_identity
 
@@ -117,11 +119,8 @@ def test_an_unreadable_amount_is_omitted_and_reported() -> None:
 @pytest.mark.parametrize(
     ("stop", "cause"),
     [
-        ("Hold", "somebody set spec.stopPolicy Hold: admitted workloads keep running"),
-        (
-            "HoldAndDrain",
-            "somebody set spec.stopPolicy HoldAndDrain: admitted workloads are evicted",
-        ),
+        ("Hold", "admitted workloads keep running"),
+        ("HoldAndDrain", "admitted workloads are evicted"),
     ],
 )
 def test_a_queue_is_stopped_by_its_spec_before_its_status(stop: str, cause: str) -> None:
@@ -132,6 +131,44 @@ def test_a_queue_is_stopped_by_its_spec_before_its_status(stop: str, cause: str)
         )
         assert (queue.state, queue.cause) == (QueueState.STOPPED, cause)
         assert queue.advice == f"Set spec.stopPolicy of {kind} it to None."
+        assert (queue.stop_setting, queue.stopped_by) == (f"spec.stopPolicy {stop}", None)
+
+
+WRITTEN = "2026-11-27T02:18:00Z"
+WRITTEN_AT = datetime(2026, 11, 27, 2, 18, tzinfo=UTC)
+
+
+def stopped_queue(kind: str, active: Json | None = None, field: str = "f:stopPolicy") -> Queue:
+    """Return a stopped queue with a spec field that kubectl wrote."""
+    entry = {"manager": "kubectl-patch", "operation": "Update", "apiVersion": "kueue.x-k8s.io/v1beta2",
+             "time": WRITTEN, "fieldsV1": {"f:spec": {field: {}}}}  # fmt: skip
+    obj = with_identity({"spec": {"stopPolicy": "Hold"}}, "it")
+    obj["metadata"]["managedFields"] = [entry]
+    obj["status"] = {"conditions": [active] if active is not None else []}
+    result: Queue = model(RESOURCES[kind], obj)
+    return result
+
+
+@pytest.mark.parametrize("kind", ["ClusterQueue", "LocalQueue"])
+@pytest.mark.parametrize(
+    ("status", "since", "is_exact"),
+    [
+        ("False", "2026-11-27T02:18:01Z", True),
+        ("False", WRITTEN, True),
+        # Kubectl wrote another field later, or the queue was inactive before it was stopped.
+        ("False", "2026-11-27T01:00:00Z", False),
+        ("True", "2026-11-27T02:18:01Z", False),
+    ],
+)
+def test_the_writer_of_a_stop_is_read(kind: str, status: str, since: str, is_exact: bool) -> None:
+    active = {"type": "Active", "status": status, "reason": "Stopped", "lastTransitionTime": since}
+    queue = stopped_queue(kind, active)
+    assert queue.stopped_by == FieldWriter("kubectl-patch", WRITTEN_AT, is_exact=is_exact)
+
+
+def test_the_writer_of_another_field_did_not_stop_it() -> None:
+    """Near miss: this manager owns another field, so the stop has no known writer."""
+    assert stopped_queue("ClusterQueue", field="f:cohortName").stopped_by is None
 
 
 @pytest.mark.parametrize(

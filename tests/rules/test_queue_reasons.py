@@ -1,6 +1,7 @@
 """Messages of a queue about the owner or Jobs that it has not admitted: one table of reasons."""
 
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from gangboard.domain.owner import Owner
 from gangboard.domain.queue import QueueCode, QueueEntry, QueueMessage
 from gangboard.domain.queue_status import queue_statuses_of
 from gangboard.domain.quota import QueueName, QueueState, QueueTree
+from gangboard.domain.suspension import FieldWriter
 from gangboard.domain.verdict import Evidence
 from gangboard.facts.gang import Gang
 from gangboard.plugins.reasons import rules
@@ -223,6 +225,13 @@ def test_the_permanent_cause_of_several_entries_is_reported() -> None:
 GPU = QueueName("kueue.x-k8s.io", "ClusterQueue", "", "gpu")
 LOCAL = QueueName("kueue.x-k8s.io", "LocalQueue", "team-a", "gpu-lq")
 INACTIVE = "ClusterQueue gpu is inactive"
+AT = datetime(2026, 11, 27, 2, 18, tzinfo=UTC)
+STOPPED = {
+    "state": QueueState.STOPPED,
+    "stop_setting": "spec.stopPolicy Hold",
+    "cause": "admitted workloads keep running",
+    "advice": "Start it.",
+}
 
 
 @pytest.mark.parametrize(
@@ -231,6 +240,12 @@ INACTIVE = "ClusterQueue gpu is inactive"
         (GPU, {}, {}, INACTIVE, "Look."),
         (GPU, {"state": QueueState.STOPPED, "cause": "Hold", "advice": "Start it."}, {},
          "ClusterQueue gpu is stopped", "Start it."),
+        (GPU, {**STOPPED, "stopped_by": FieldWriter("kubectl-patch", AT, is_exact=True)}, {},
+         "ClusterQueue gpu is stopped (spec.stopPolicy Hold) with kubectl since 2026-11-27 02:18 UTC", "Start it."),
+        (GPU, {**STOPPED, "stopped_by": FieldWriter("flux", AT)}, {},
+         "ClusterQueue gpu is stopped (spec.stopPolicy Hold) by flux at 2026-11-27 02:18 UTC or before", "Start it."),
+        # Near miss: no known writer.
+        (GPU, STOPPED, {}, "ClusterQueue gpu is stopped (spec.stopPolicy Hold)", "Start it."),
         (GPU, {"state": QueueState.INACTIVE, "cause": "flavor x does not exist", "advice": "Make x."}, {},
          f"{INACTIVE}: flavor x does not exist", "Make x."),
         (GPU, {"state": QueueState.INACTIVE}, {}, INACTIVE, "Look."),

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import html
 import re
+from datetime import UTC, datetime
 from decimal import Decimal
 
 import pytest
 
 from gangboard.domain.queue import QueueCode, QueueMessage
 from gangboard.domain.quota import FairShare, FlavorAmount, QueueState, Quota, QuotaTerm
+from gangboard.domain.suspension import FieldWriter
 from gangboard.store.models import Cluster, ResourceState
 from tests.domain_objects import a_queue, an_alias, shared_quota
 from tests.personas import Person
@@ -53,7 +55,9 @@ def queued(world: World) -> str:
     mine, theirs = waits("mine", "research", message=LACKS), waits("theirs", "vision", priority=5)
     stopped = {
         "state": QueueState.STOPPED,
-        "cause": "somebody set spec.stopPolicy Hold: what runs goes on",
+        "cause": "what runs goes on",
+        "stop_setting": "spec.stopPolicy Hold",
+        "stopped_by": FieldWriter("kubectl-patch", datetime(2026, 11, 27, 2, 18, tzinfo=UTC)),
     }
     store(
         eu,
@@ -75,7 +79,7 @@ def test_the_list_shows_numbers_and_the_first_waiting_gang(owner: Person, queued
     for message in (
         "ClusterQueue · eu-train · Cohort all", "10 of 8", "2 borrowed", "2 lent", "theirs", "Stopped",
         "Its priority is the highest: 5, the next has 0.",
-        "Somebody set spec.stopPolicy Hold: what runs goes on.",
+        "Stopped (spec.stopPolicy Hold) with kubectl at 2026-11-27 02:18 UTC or before: what runs goes on.",
         "LocalQueue research/lost-lq in eu-train names ClusterQueue nowhere, which does not exist",
     ):  # fmt: skip
         assert message in page

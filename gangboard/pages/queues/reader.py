@@ -13,6 +13,7 @@ from gangboard.domain.queue import QueueEntry
 from gangboard.domain.quota import Flavor, Queue, QueueLevel
 from gangboard.domain.resources import is_accelerator
 from gangboard.domain.text import listed, sentence
+from gangboard.facts.queue_sentences import closed_queue_text
 from gangboard.pages.queues.quotas import quota_rows, term_rows
 from gangboard.pages.queues.rows import (
     AliasRow,
@@ -245,7 +246,7 @@ def _alias_row(alias: Queue) -> AliasRow:
         namespace=printable(ref.namespace),
         name=printable(ref.name),
         face=QUEUE_FACES[alias.state],
-        cause=printable(alias.cause),
+        cause=printable(closed_queue_text(alias)),
         pending=alias.pending,
     )
 

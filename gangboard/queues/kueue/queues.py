@@ -11,6 +11,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from decimal import Decimal
 
+import msgspec
+
+from gangboard.decode.managed_fields import NO_ENTRIES, field_writer
 from gangboard.decode.problems import raise_for_faults
 from gangboard.decode.quantities import Quantity, ResourceListReader
 from gangboard.decode.selectors import WireLabelSelector
@@ -25,6 +28,7 @@ from gangboard.domain.quota import (
     QueueState,
     Quota,
 )
+from gangboard.domain.suspension import FieldWriter
 from gangboard.domain.text import names, shorten
 from gangboard.queues.kueue.policy import WireChecks, WireFungibility, WirePreemption, read_policy
 
@@ -132,10 +136,14 @@ class _WireStatus(Wire):
     admitted_workloads: Int32 | None = None
 
 
+class _WireQueueMeta(WireMeta):
+    managed_fields: msgspec.Raw = NO_ENTRIES
+
+
 class WireQueue(Wire):
     """The fields of a LocalQueue, ClusterQueue or Cohort that gangboard reads."""
 
-    metadata: WireMeta
+    metadata: _WireQueueMeta
     spec: _WireSpec | None = None
     status: _WireStatus | None = None
 
@@ -176,6 +184,7 @@ def _build(
     groups = spec.resource_groups if overridden is None else overridden.resource_groups
     active = pick_condition(status.conditions, "Active")
     state, cause, advice = _state(f"{kind} {wire.metadata.name}", spec.stop_policy, active)
+    is_stopped = state is QueueState.STOPPED
     scope = spec.admission_scope or _WireAdmissionScope()
     queue = Queue(
         meta=read_meta(wire.metadata, GROUP, kind, version),
@@ -189,6 +198,8 @@ def _build(
         state=state,
         cause=cause,
         advice=advice,
+        stop_setting=f"spec.stopPolicy {shorten(spec.stop_policy or '')}" if is_stopped else "",
+        stopped_by=_stop_writer(wire.metadata, active) if is_stopped else None,
         is_strict=spec.queueing_strategy == "StrictFIFO",
         is_by_usage=scope.admission_mode == "UsageBasedAdmissionFairSharing",
         # Kueue writes no share of a LocalQueue, although the field exists (localqueue_controller.go).
@@ -223,22 +234,29 @@ def _state(
     The spec goes before the condition, because Kueue updates the condition later.
     """
     if stop_policy not in (None, "", "None"):
-        admitted = (
+        effect = (
             "admitted workloads are evicted"
             if stop_policy == _DRAIN_POLICY
             else "admitted workloads keep running"
         )
-        advice = f"Set spec.stopPolicy of {name} to None."
-        return (
-            QueueState.STOPPED,
-            f"somebody set spec.stopPolicy {shorten(stop_policy)}: {admitted}",
-            advice,
-        )
+        return QueueState.STOPPED, effect, f"Set spec.stopPolicy of {name} to None."
     if active is None:
         return QueueState.UNKNOWN, "", ""
     if not active.is_false:
         return QueueState.ACTIVE, "", ""
     return QueueState.INACTIVE, *_inactive_cause(name, active)
+
+
+def _stop_writer(metadata: _WireQueueMeta, active: Condition | None) -> FieldWriter | None:
+    """Return the last writer of `spec.stopPolicy`.
+
+    Kueue makes the queue inactive at once. So the time is exact if the condition became False after it.
+    """
+    writer = field_writer(metadata.managed_fields, "/spec/stopPolicy")
+    noticed_at = active.since if active is not None and active.is_false else None
+    if writer is None or writer.at is None or noticed_at is None:
+        return writer
+    return replace(writer, is_exact=noticed_at >= writer.at)
 
 
 def _inactive_cause(name: str, active: Condition) -> tuple[str, str]:
