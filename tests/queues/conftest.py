@@ -18,6 +18,7 @@ STORIES = (
     "circle",
     "late",
     "late-for-good",
+    "failed-node",
     "drift",
     "slices",
     "variants",

@@ -140,9 +140,23 @@ def _pinned(place: Place) -> None:
 
     """
     place.sees_nodes = True
+    run_on_assigned_nodes(place, run=3, twin=2)
+    remaining = {name: _lose_first(place, name) for name in ("run", "twin")}
+
+    def are_pinned() -> bool:
+        return all(
+            _waiting_for(place, name) == [node_name] for name, node_name in remaining.items()
+        )
+
+    wait(are_pinned, what="the successors to ask for the same nodes", timeout=120)
+    place.client.delete("v1", "Node", remaining["run"])
+
+
+def run_on_assigned_nodes(place: Place, *, run: int, twin: int) -> None:
+    """Run two JobSets of two pods, for each of which Kueue assigns one of so many nodes for one pod."""
     topology = {"apiVersion": KUEUE, "kind": "Topology", "metadata": {"name": place.name}}
     place.make({**topology, "spec": {"levels": [{"nodeLabel": HOSTNAME}]}})
-    for queue, name, count in (("queue", "run", 3), ("other", "twin", 2)):
+    for queue, name, count in (("queue", "run", run), ("other", "twin", twin)):
         pool = f"{place.name}-{name}"
         taint = {"key": "pinned", "value": pool, "effect": "NoSchedule"}
         created = [
@@ -162,15 +176,6 @@ def _pinned(place: Place) -> None:
         place.client.create(jobset)
     for name in ("run", "twin"):
         place.wait_told("running", name)
-    remaining = {name: _lose_first(place, name) for name in ("run", "twin")}
-
-    def are_pinned() -> bool:
-        return all(
-            _waiting_for(place, name) == [node_name] for name, node_name in remaining.items()
-        )
-
-    wait(are_pinned, what="the successors to ask for the same nodes", timeout=120)
-    place.client.delete("v1", "Node", remaining["run"])
 
 
 def _lose_first(place: Place, name: str) -> str:

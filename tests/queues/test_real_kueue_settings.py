@@ -8,10 +8,13 @@ from collections.abc import Iterator
 import pytest
 
 from gangboard.domain.queue import QueueEntry
+from tests.controlplane.client import wait
 from tests.controlplane.cluster import ControlPlane
 from tests.controlplane.nodes import make_node
 from tests.controlplane.queues import KUEUE, cluster_queue, local_queue, resource_flavor
+from tests.decode.reading import model
 from tests.queues.places import HIGH, LOW, WORKLOADS, Place
+from tests.queues.reported_situations import run_on_assigned_nodes
 from tests.queues.waiting_situations import WAITS
 from tests.situations import Situation, check
 
@@ -21,11 +24,13 @@ SETTINGS = {
         "VisibilityOnDemand": False,
         "ConcurrentAdmission": True,
         "MultiKueueOrchestratedPreemption": True,
+        "TASFailedNodeReplacementFailFast": False,
     },
 }
 """At the second or third try on a slow machine pods are late again: so no more than 20 s lie between the first two.
 
-Both gates are alpha in v0.19.2. The second enables gates on preemption from any writer.
+The gates of variants and of preemption are alpha in v0.19.2. The latter enables gates from any writer. Without the last
+one, which is on by default, Kueue does not evict a gang at once for which it finds no other node.
 """
 
 
@@ -102,6 +107,36 @@ def test_variants_are_nobodys(places: dict[str, Place]) -> None:
     assert {variant.owner_uid for variant in variants} == {""}
     owners = {place.owner(name)["metadata"]["uid"] for name in ("first", "twin", "run")}
     assert {entry.owner_uid for entry in entries if not entry.is_variant} == owners
+
+
+def test_a_failed_node_without_a_replacement(places: dict[str, Place]) -> None:
+    """Near miss: the twin's nodes include a spare, which Kueue assigns at once."""
+    place = places["failed-node"]
+    run_on_assigned_nodes(place, run=2, twin=3)
+    lost = {name: place.pods(name)[0]["spec"]["nodeName"] for name in ("run", "twin")}
+    for node_name in lost.values():
+        place.client.delete("v1", "Node", node_name)
+
+    def beside(name: str) -> list[str]:
+        findings = place.verdict(name).findings
+        return [finding.message for finding in findings if finding.code == "node-replacement"]
+
+    wait(lambda: beside("run"), what="the failed node", seen=place.entry, timeout=30)
+    assert beside("run")[0].startswith(f"Node {lost['run']} failed.")
+    wait(
+        lambda: lost["twin"] not in assigned_nodes(place, "twin"),
+        what="another node",
+        seen=lambda: place.entry("twin"),
+        timeout=30,
+    )
+    assert not beside("twin")
+    assert beside("run")
+
+
+def assigned_nodes(place: Place, name: str) -> set[str]:
+    """Return the nodes that Kueue has assigned to a JobSet."""
+    (assigned,) = model(WORKLOADS, place.entry(name)).assigned
+    return set(assigned.nodes)
 
 
 def test_given_up_after_the_last_try(
