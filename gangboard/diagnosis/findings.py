@@ -90,7 +90,8 @@ def _ranked_findings(
     gang: Gang, unit_findings: Sequence[UnitFinding], additional: Sequence[Finding], units: int
 ) -> tuple[Finding, ...]:
     """Return all findings in order without repeats. `units` is the number of units with a finding."""
-    ranked = sorted(_with_running_joined(gang, unit_findings, units), key=_rank)
+    staged = _with_stopped_parts_in_run(gang, unit_findings)
+    ranked = sorted(_with_running_joined(gang, staged, units), key=_rank)
     explained = [
         finding
         for unit_finding in ranked
@@ -133,6 +134,42 @@ def _with_idle_holds(gang: Gang, findings: tuple[Finding, ...]) -> tuple[Finding
         return findings
     first, *rest = findings
     return replace(first, evidence=(*first.evidence, *idle)), *rest
+
+
+# Stopped parts
+
+
+def _with_stopped_parts_in_run(
+    gang: Gang, unit_findings: Sequence[UnitFinding]
+) -> Sequence[UnitFinding]:
+    """Return the unit findings. A stopped part has the stage `run` while another part of the gang has nodes.
+
+    The gang has then passed the earlier stages. A finding about a stopped part leads only if all other parts run
+    or have succeeded.
+    """
+    if not any(map(_is_stopped_part, unit_findings)) or not _has_pods_of_active_parts(gang):
+        return unit_findings
+    return [
+        replace(unit_finding, finding=replace(unit_finding.finding, stage=Stage.RUN))
+        if _is_stopped_part(unit_finding)
+        else unit_finding
+        for unit_finding in unit_findings
+    ]
+
+
+def _is_stopped_part(unit_finding: UnitFinding) -> bool:
+    return unit_finding.unit is not None and unit_finding.finding.health is Health.SUSPENDED
+
+
+def _has_pods_of_active_parts(gang: Gang) -> bool:
+    """Return whether a pod holds a node, other than those of suspended Jobs, which are about to be deleted."""
+    stopped = {
+        pod.meta.ref.uid
+        for job in gang.jobs
+        if job.suspended
+        for pod in gang.pods_by_job[job.meta.ref.uid]
+    }
+    return not gang.pods_on_nodes <= stopped
 
 
 # Units that run

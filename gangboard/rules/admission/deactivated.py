@@ -51,7 +51,12 @@ def find(gang: Gang) -> Finding | None:
 
 
 def find_in_unit(unit: Unit) -> Finding | None:
-    """Return a finding if Jobs of the unit have inactive queue entries of their own."""
+    """Return a finding if Jobs of the unit have inactive queue entries of their own.
+
+    The rule is silent while the unit lacks another member, because that is more important.
+    """
+    if not unit.is_full or unit.missing:
+        return None
     queue_statuses = unit.gang.queue_statuses
     deactivated = [
         (job, queue_statuses[job.meta.ref.uid])
