@@ -33,11 +33,12 @@ def make_jobset(
     now: datetime = NOW,
     suspended: frozenset[str] | set[str] = frozenset(),
     nodes: dict[str, tuple[str, ...]] | None = None,
+    owner: dict[str, Any] | None = None,
     **columns: Any,
 ) -> Gang:
     """Store a running JobSet of `jobs` workers with two pods each, and its gang.
 
-    Job `{name}-workers-{i}` has uid `{uid}-job-{i}`; `nodes` says where its pods are.
+    Job `{name}-workers-{i}` has uid `{uid}-job-{i}`; `nodes` says where its pods are; `owner` are fields of the JobSet.
     """
     uid = f"{cluster.name}-{namespace}-{name}"
     names = [f"{name}-workers-{index}" for index in range(jobs)]
@@ -51,14 +52,15 @@ def make_jobset(
             ),
             desired=2 * jobs,
             roles=(role,),
+            **(owner or {}),
         ),
     )
     above = Controller("jobset.x-k8s.io", "JobSet", name, uid)
     states = []
     for index, job in enumerate(names):
-        owner = make_job_object(job, f"{uid}-job-{index}", above, namespace, job in suspended)
-        store_object(cluster, JOBS, owner)
-        states.append(_state(owner, (nodes or {}).get(job, ())))
+        child = make_job_object(job, f"{uid}-job-{index}", above, namespace, job in suspended)
+        store_object(cluster, JOBS, child)
+        states.append(_state(child, (nodes or {}).get(job, ())))
     values = {
         "health": "running",
         "stage": "run",

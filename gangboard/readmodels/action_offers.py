@@ -11,8 +11,11 @@ from gangboard.domain.health import Health
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.owner import Owner
 from gangboard.domain.verdict import JobState
+from gangboard.facts.build_gang import NO_OBJECTS, build_gang
+from gangboard.facts.cluster_view import NO_VIEW
 from gangboard.facts.gang import Gang as GangModel
 from gangboard.plugins import registry
+from gangboard.policy.owner_decisions import job_by_job_levers
 from gangboard.policy.plan import all_offers, offers
 from gangboard.policy.refusals import cluster_closed, unowned_sentence
 from gangboard.readmodels.action_rows import OfferRow
@@ -20,16 +23,17 @@ from gangboard.readmodels.formatting import printable, printable_lines
 from gangboard.readmodels.freshness import Freshness
 from gangboard.readmodels.gangs import GangRow
 from gangboard.store.access import Viewer
-from gangboard.store.gang_objects import read_gang
+from gangboard.store.gang_objects import action_models, read_gang
 from gangboard.store.levers import read_all_levers, read_levers
 from gangboard.store.models import Cluster, Gang
+from gangboard.store.uid_lookups import Reference, read_referenced
 
 MAY_ONLY_LOOK = "You have only read access to this namespace."
 MAY_ACT_OTHERWISE = "This token is read-only; create one with create_token --act."
 _BASIC = (Verb.SUSPEND, Verb.RESUME)
 """Verbs of the main button of an object: the one with an effect in its state."""
-_NOT_THE_OWNER = frozenset({"being-deleted", "job-suspended"})
-"""Codes of suspended gangs whose owner itself is not suspended."""
+_ALL_STOPPED = "suspended"
+"""Code of a gang whose owner is suspended, or each of its unfinished Jobs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,13 +57,25 @@ def maker_subject(maker: Owner) -> ActionSubject:
 
 
 def owner_subject(gang: Gang) -> ActionSubject:
-    """Return the owner of a gang as the subject of its buttons."""
-    ref = ObjectRef(gang.api_group, gang.kind, gang.namespace, gang.name, gang.uid)
-    return ActionSubject(ref, gang.generation, _is_stopped(gang.health, gang.code))
+    """Return the owner of a gang as the subject of its buttons (1 query if the gang is suspended, else none)."""
+    ref = owner_ref(gang)
+    reference = Reference(gang.cluster_id, gang.namespace, gang.uid)
+    stopped = False
+    if gang.health == Health.SUSPENDED:
+        owner = _read_owners([reference]).get(reference)
+        stopped = owner is not None and owner.suspended
+    return ActionSubject(ref, gang.generation, stopped)
 
 
-def _is_stopped(health: str, code: str) -> bool:
-    return health == Health.SUSPENDED and code not in _NOT_THE_OWNER
+def owner_ref(gang: Gang) -> ObjectRef:
+    """Return the reference to the owner of a gang."""
+    return ObjectRef(gang.api_group, gang.kind, gang.namespace, gang.name, gang.uid)
+
+
+def _read_owners(references: Iterable[Reference]) -> dict[Reference, Owner]:
+    """Return the stored owners (1 query, none without references)."""
+    stored = read_referenced(references, action_models())
+    return {reference: owner for reference, owner in stored.items() if isinstance(owner, Owner)}
 
 
 def gang_offers(
@@ -84,9 +100,7 @@ def gang_offers(
         return {subject.ref.uid: builder.closed(subject, why_not) for subject in listed}
     model = read_gang(gang.cluster_id, gang)
     if model is None:
-        unknown = unowned_sentence(
-            ObjectRef(gang.api_group, gang.kind, gang.namespace, gang.name, gang.uid)
-        )
+        unknown = unowned_sentence(owner_ref(gang))
         return {subject.ref.uid: builder.closed(subject, unknown) for subject in listed}
     levers = read_levers(Cluster.objects.get(pk=gang.cluster_id))
     plans = all_offers(model, levers, now)
@@ -99,10 +113,11 @@ def gang_offers(
 def board_offers(
     *, viewer: Viewer, rows: Iterable[GangRow], clusters: Mapping[int, Freshness]
 ) -> dict[str, tuple[OfferRow, ...]]:
-    """Return the owner's button for each row of the Board, by gang id (5 queries for any number of rows).
+    """Return the owner's button for each row of the Board, by gang id.
 
-    Objects are not read here. The confirmation chooses the lever and shows its warnings. A row has one button,
-    for the verb with an effect.
+    This takes 5 queries for any number of rows, and 1 more with a suspended gang. Only the owners of suspended gangs
+    are read. The confirmation chooses the lever and shows its warnings. A row has one button, for the verb with an
+    effect.
     """
     listed = tuple(rows)
     ids = {cluster.cluster: id_ for id_, cluster in clusters.items()}
@@ -110,7 +125,13 @@ def board_offers(
         (id_, namespace): no_right(viewer, id_, namespace)
         for id_, namespace in {(ids.get(row.cluster, 0), row.namespace) for row in listed}
     }
-    closed = _closed_clusters({id_ for (id_, _), why_not in refused.items() if id_ and not why_not})
+    levers = _read_levers({id_ for (id_, _), why_not in refused.items() if id_ and not why_not})
+    closed = _closed_clusters(levers)
+    owners = _read_owners(
+        Reference(id_, row.namespace, row.uid)
+        for row in listed
+        if row.health == Health.SUSPENDED and (id_ := ids.get(row.cluster)) is not None
+    )
     kinds = {
         (kind.resource.group, kind.resource.kind) for kind in registry.owner_kinds() if kind.levers
     }
@@ -123,7 +144,9 @@ def board_offers(
         why_not = (
             refused[id_, row.namespace] or silent or _ended_sentence(row) or closed.get(id_, "")
         )
-        offers_by_gang[row.id] = (_board_offer(row, clusters[id_], why_not),)
+        owner = owners.get(Reference(id_, row.namespace, row.uid))
+        stopped = owner is not None and _is_stopped(row, owner, levers.get(id_))
+        offers_by_gang[row.id] = (_board_offer(row, clusters[id_], why_not, stopped=stopped),)
     return offers_by_gang
 
 
@@ -214,9 +237,19 @@ class _OfferBuilder:
         )
 
 
-def _board_offer(row: GangRow, cluster: Freshness, why_not: str) -> OfferRow:
+def _is_stopped(row: GangRow, owner: Owner, levers: ClusterLevers | None) -> bool:
+    """Return whether resume is the verb with an effect on the owner of a suspended gang.
+
+    An owner whose Jobs are suspended one by one is never suspended itself.
+    """
+    if owner.suspended or levers is None or row.code != _ALL_STOPPED:
+        return owner.suspended
+    alone = build_gang(owner, NO_OBJECTS, NO_VIEW, row.observed_at)
+    return bool(job_by_job_levers(alone, levers))
+
+
+def _board_offer(row: GangRow, cluster: Freshness, why_not: str, *, stopped: bool) -> OfferRow:
     ref = ObjectRef(row.api_group, row.kind, row.namespace, row.name, row.uid)
-    stopped = _is_stopped(row.health, row.code)
     pair = _OfferBuilder(cluster, row.id).closed(
         ActionSubject(ref, row.generation, stopped), why_not
     )
@@ -229,12 +262,12 @@ def _ended_sentence(row: GangRow) -> str:
     return f"{row.kind} {row.name} has {row.health}: there is nothing left to suspend or resume."
 
 
-def _closed_clusters(ids: Collection[int]) -> dict[int, str]:
+def _read_levers(ids: Collection[int]) -> dict[int, ClusterLevers]:
+    """Return the levers of each cluster by its id (4 queries, none without clusters)."""
+    return read_all_levers(Cluster.objects.filter(pk__in=ids)) if ids else {}
+
+
+def _closed_clusters(levers: Mapping[int, ClusterLevers]) -> dict[int, str]:
     """Return the reason for each cluster whose actor may send nothing, by id."""
-    if not ids:
-        return {}
-    closed = {
-        id_: cluster_closed(levers)
-        for id_, levers in read_all_levers(Cluster.objects.filter(pk__in=ids)).items()
-    }
+    closed = {id_: cluster_closed(cluster_levers) for id_, cluster_levers in levers.items()}
     return {id_: refusal.why for id_, refusal in closed.items() if refusal is not None}

@@ -11,6 +11,7 @@ from gangboard.domain.action import ClusterLevers, PolicyState
 from gangboard.pages.gang.queries import gang_detail
 from gangboard.pages.gang.rows import GangDetail
 from gangboard.pages.nodes.node_jobs import jobs_on_node
+from gangboard.readmodels import action_offers
 from gangboard.readmodels.action_offers import board_offers
 from gangboard.readmodels.action_rows import OfferRow
 from gangboard.readmodels.freshness import read_freshness
@@ -24,6 +25,7 @@ from tests.stored_jobsets import make_hold, make_jobset, make_readable
 pytestmark = pytest.mark.django_db
 
 Levers = Callable[..., None]
+SUSPENDED = {"health": "suspended", "stage": "admission"}
 
 
 @pytest.fixture
@@ -253,15 +255,18 @@ def on_board(viewer: Viewer) -> dict[str, OfferRow]:
 
 def test_the_board_offers_the_effective_verb(owner: Viewer, cluster: Cluster) -> None:
     make_gang(cluster, "runs", health="running", stage="run", code="running")
-    make_gang(cluster, "paused", health="suspended", stage="admission", code="suspended")
-    make_gang(cluster, "one-held", health="suspended", stage="admission", code="job-suspended")
-    make_gang(cluster, "goes", health="suspended", stage="admission", code="being-deleted")
+    stopped = {"suspended": True}
+    make_jobset(cluster, "paused", owner=stopped, **SUSPENDED, code="suspended")
+    make_jobset(cluster, "given-up", owner=stopped, **SUSPENDED, code="deactivated")
+    make_jobset(cluster, "one-held", **SUSPENDED, code="job-suspended")
+    make_jobset(cluster, "goes", **SUSPENDED, code="being-deleted")
     make_gang(cluster, "done", health="succeeded", stage="run", code="succeeded")
     make_gang(cluster, "pod", api_group="", kind="Pod")
     result = on_board(owner)
     assert {name: (offer.label, offer.allowed) for name, offer in result.items()} == {
         "runs": ("Suspend", True),
         "paused": ("Resume", True),
+        "given-up": ("Resume", True),
         "one-held": ("Suspend", True),
         "goes": ("Suspend", True),
         "done": ("Suspend", False),
@@ -270,6 +275,59 @@ def test_the_board_offers_the_effective_verb(owner: Viewer, cluster: Cluster) ->
         result["done"].why_not
         == "JobSet done has succeeded: there is nothing left to suspend or resume."
     )
+
+
+@pytest.mark.parametrize(
+    ("code", "owner_fields", "stopped", "verb"),
+    [
+        ("suspended", {"suspended": True}, {0, 1, 2}, "resume"),
+        ("suspended", {}, {0, 1, 2}, "suspend"),
+        ("deactivated", {}, {1}, "suspend"),
+        ("deactivated", {"suspended": True}, {0, 1, 2}, "resume"),
+        ("paused", {}, set(), "suspend"),
+        ("job-suspended", {}, {1}, "suspend"),
+    ],
+)
+def test_the_board_and_the_page_offer_the_same_for_an_owner(
+    owner: Viewer,
+    cluster: Cluster,
+    levers: Levers,
+    code: str,
+    owner_fields: dict[str, Any],
+    stopped: set[int],
+    verb: str,
+) -> None:
+    """The state of the owner decides, not the reason: that can be about its Jobs or a part of them."""
+    names = {f"llama-workers-{index}" for index in stopped}
+    gang = make_jobset(cluster, suspended=names, owner=owner_fields, **SUSPENDED, code=code)
+    assert on_board(owner)["llama"].verb == verb
+    assert primary(read(owner, gang).actions).verb == verb
+    reader = Viewer(3, "rene", (Scope(cluster.pk, "research", "viewer"),))
+    assert on_board(reader)["llama"].verb == verb
+    assert primary(read(reader, gang).actions).verb == verb
+
+
+@pytest.mark.parametrize(("is_honoured", "verb"), [(True, "resume"), (False, "suspend")])
+def test_an_owner_is_resumed_job_by_job_where_its_controller_honours_that(
+    owner: Viewer,
+    cluster: Cluster,
+    levers: Levers,
+    monkeypatch: pytest.MonkeyPatch,
+    is_honoured: bool,
+    verb: str,
+) -> None:
+    levers(native_honoured=is_honoured)
+    allowed = action_offers.read_levers(cluster)
+    monkeypatch.setattr(action_offers, "read_all_levers", lambda _: {cluster.pk: allowed})
+    gang = make_jobset(
+        cluster,
+        suspended={f"llama-workers-{index}" for index in range(3)},
+        owner={"independent_claim": "reconciliation-mode: Independent"},
+        **SUSPENDED,
+        code="suspended",
+    )
+    assert on_board(owner)["llama"].verb == verb
+    assert primary(read(owner, gang).actions).verb == verb
 
 
 def test_the_board_explains_a_disabled_row(cluster: Cluster, owner: Viewer) -> None:
@@ -300,6 +358,20 @@ def test_a_board_of_100_rows_needs_five_queries(
         board_offers(viewer=reader, rows=rows, clusters=clusters)
     with django_assert_num_queries(5):
         assert len(board_offers(viewer=owner, rows=rows, clusters=clusters)) == 100
+
+
+def test_suspended_rows_need_one_more_query(
+    owner: Viewer, cluster: Cluster, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    for index in range(10):
+        stopped = {"suspended": bool(index % 2)}
+        make_jobset(cluster, f"run-{index}", owner=stopped, **SUSPENDED, code="suspended")
+    clusters = read_freshness(viewer=owner, now=NOW)
+    rows = list_gangs(viewer=owner, filters=GangFilters(), now=NOW, clusters=clusters).rows
+    with django_assert_num_queries(6):
+        offers = board_offers(viewer=owner, rows=rows, clusters=clusters)
+    verbs = {row.name: offers[row.id][0].verb for row in rows}
+    assert verbs == {f"run-{index}": "resume" if index % 2 else "suspend" for index in range(10)}
 
 
 # --- a node

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import pytest
 from playwright.sync_api import Page, expect
 
+from gangboard.domain.owner import Owner
+from gangboard.store.objects import pack, unpack
+from tests.stored_jobsets import JOBSETS
 from tests.web.site import Site
 
 pytestmark = pytest.mark.browser
@@ -73,6 +77,7 @@ def test_several_gangs_are_selected_and_suspended_by_keyboard(page: Page, site: 
         site.read(f"SELECT {item} FROM store_gang WHERE name = 'mixtral'")  # two columns
         for item in ("health", "code")
     )
+    suspend_owner(site, "mixtral", suspended=True)
     site.write(suspended, "suspended", "suspended")
     expect(page.locator(f"#g-{mixtral} [data-verb=resume]")).to_be_visible()
     for row in (llama, mixtral):
@@ -84,12 +89,22 @@ def test_several_gangs_are_selected_and_suspended_by_keyboard(page: Page, site: 
     page.locator(f"#g-{mixtral} th a").focus()
     page.keyboard.press("s")
     expect(dialog).to_be_hidden()
+    suspend_owner(site, "mixtral", suspended=False)
     site.write(suspended, health, code)
     page.get_by_role("checkbox", name="Select all gangs shown").click()
     every = page.locator("#gangs input[name=target]").count()
     expect(bar).to_contain_text(f"{every} selected")
     bar.get_by_role("button", name="Clear").click()
     expect(bar).to_be_hidden()
+
+
+def suspend_owner(site: Site, name: str, *, suspended: bool) -> None:
+    """Store that a JobSet is suspended itself, or is not."""
+    place = "FROM store_watchedobject WHERE resource = ? AND name = ?"
+    data = bytes.fromhex(site.read(f"SELECT hex(data) {place}", JOBSETS, name))
+    changed = pack(replace(unpack(data, Owner), suspended=suspended))
+    statement = "UPDATE store_watchedobject SET data = ? WHERE resource = ? AND name = ?"
+    site.write(statement, changed, JOBSETS, name)
 
 
 def test_open_and_selected_rows_survive_reordering(page: Page, site: Site) -> None:

@@ -64,6 +64,18 @@ def suspend_stored_owner(gang: Gang) -> None:
 
 
 class TestBoard:
+    def test_a_row_has_the_verb_for_the_state_of_its_owner(
+        self, operator: Person, gang: Gang, second_gang: Gang
+    ) -> None:
+        """The keys `s` and `r` act on it. One Job of `llama` is deactivated, `qwen` is suspended itself."""
+        stopped = {"health": "suspended", "code": "deactivated"}
+        Gang.objects.filter(pk=gang.pk).update(**stopped, stage="run")
+        Gang.objects.filter(pk=second_gang.pk).update(**stopped, stage="admission")
+        suspend_stored_owner(second_gang)
+        page = text_of(operator.client.get("/"))
+        for each, verb in ((gang, "suspend"), (second_gang, "resume")):
+            assert f'value="{owner_target(each)}" data-verb="{verb}"' in page
+
     def test_an_operator_can_select_rows_and_act(
         self, operator: Person, gang: Gang, foreign: Gang
     ) -> None:

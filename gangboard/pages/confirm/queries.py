@@ -16,7 +16,7 @@ from gangboard.domain.verdict import MemberState
 from gangboard.facts.gang import Gang as GangModel
 from gangboard.pages.confirm.rows import ActionTotals, SelectionRow
 from gangboard.policy.selection import Selection, evaluate_selection
-from gangboard.readmodels.action_offers import gang_offers, no_right, owner_subject
+from gangboard.readmodels.action_offers import gang_offers, no_right, owner_ref, owner_subject
 from gangboard.readmodels.action_rows import OfferRow
 from gangboard.readmodels.formatting import printable
 from gangboard.readmodels.freshness import Freshness, read_freshness
@@ -79,10 +79,9 @@ def _gangs(viewer: Viewer, references: Collection[Reference]) -> Iterator[tuple[
 def _selection_row(
     viewer: Viewer, gang: Gang, selection: Selection, cluster: Freshness, now: datetime
 ) -> SelectionRow:
-    owner = owner_subject(gang)
     return SelectionRow(
         gang_id=gang.pk,
-        owner=printable(label(owner.ref)),
+        owner=printable(label(owner_ref(gang))),
         namespace=printable(gang.namespace),
         cluster=cluster.cluster,
         uids=frozenset(job.meta.ref.uid for job in selection.jobs),

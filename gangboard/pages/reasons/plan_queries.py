@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
+from gangboard.domain.action import Verb
 from gangboard.domain.cluster_plan import (
     ClusterPlan,
     PlanGain,
@@ -127,7 +128,11 @@ def _read_offers(
         return {}
     rows = build_rows(list(victims.values()), viewer=viewer, clusters=clusters, now=now)
     offers = board_offers(viewer=viewer, rows=rows, clusters=clusters)
-    return {id_: offered[0] for id_, offered in offers.items() if offered[0].allowed}
+    return {
+        id_: offered[0]
+        for id_, offered in offers.items()
+        if offered[0].allowed and offered[0].verb == Verb.SUSPEND
+    }
 
 
 @dataclass(frozen=True, slots=True)
