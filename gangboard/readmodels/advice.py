@@ -211,8 +211,10 @@ def _build_step(step: AdvisedStep, gang: Gang, victims: Victims, now: datetime) 
         stored_gangs = [
             victim for victim in stored if victim is not None and victim.uid != gang.uid
         ]
+        if {ref.uid for ref in step.objects} == {gang.uid}:
+            harm = Harm.OWN_GANG
         # The gangs can have become whole, or broken, since the step was computed.
-        if any(is_whole(victim.stage, victim.code) for victim in stored_gangs):
+        elif any(is_whole(victim.stage, victim.code) for victim in stored_gangs):
             harm = Harm.WHOLE_GANGS
         elif stored_gangs and len(stored_gangs) == len(step.objects):
             harm = Harm.BROKEN_GANGS

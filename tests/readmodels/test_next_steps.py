@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from gangboard.domain.action import Verb
-from gangboard.domain.advice import AdviceKind, AdvisedStep
+from gangboard.domain.advice import AdviceKind, AdvisedStep, Harm
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.verdict import NAMED_IN_ADVICE, Evidence
 from gangboard.pages.gang import next_steps
@@ -16,7 +16,7 @@ from gangboard.pages.gang.queries import gang_detail
 from gangboard.pages.gang.rows import GangDetail
 from gangboard.readmodels.action_rows import OfferRow
 from gangboard.store.access import Scope, Viewer
-from gangboard.store.gangs import Detail, pack_advice
+from gangboard.store.gangs import Detail, pack_advice, pack_detail
 from gangboard.store.models import Cluster, Gang
 from tests.factories import NOW, make_cluster, make_finding, make_gang, make_job, make_ref
 
@@ -153,6 +153,49 @@ class TestButtons:
         assert [segment.gang_id for segment in step.segments if segment.gang_id] == [
             other_gang.id,
             rival.id,
+        ]
+
+    def test_a_suspended_gang_has_no_resume_button_in_a_suspend_step(
+        self,
+        owner: Viewer,
+        cluster: Cluster,
+        other_gang: Gang,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        """It was suspended after the step was stored, so its row has the button to resume it."""
+        monkeypatch.setattr(
+            next_steps,
+            "board_offers",
+            lambda rows, **_: {row.id: (an_offer(Verb.RESUME, row.uid, row.name),) for row in rows},
+        )
+        advice = AdvisedStep("Suspend it.", AdviceKind.SUSPEND_GANGS, objects=(ref_of(other_gang),))
+        _, step = read(owner, cluster, advice, ref_of(other_gang))
+        assert step.offers == ()
+
+    def test_a_step_that_stops_the_gang_itself_has_its_button(
+        self, owner: Viewer, cluster: Cluster, other_gang: Gang
+    ) -> None:
+        """It is the gang's own cost, and not that of another broken gang."""
+        gang = make_gang(cluster, "run", uid="uid-run")
+        steps = tuple(
+            AdvisedStep(f"Suspend {ref.name}.", AdviceKind.SUSPEND_BROKEN, objects=(ref,))
+            for ref in (ref_of(gang), ref_of(other_gang))
+        )
+        evidence = (Evidence("holds nodes while incomplete", "dreamer", ref_of(other_gang)),)
+        gang.detail = pack_detail(Detail((make_finding(advice=steps, evidence=evidence),)))
+        gang.advice = pack_advice(steps)
+        gang.save()
+        detail = gang_detail(viewer=owner, gang_id=gang.id, now=NOW)
+        assert detail is not None
+        own = [an_offer(verb, gang.uid, gang.name) for verb in (Verb.SUSPEND, Verb.RESUME)]
+        shown = make_steps_to_take(detail.row.next_steps, detail.named, own)
+        assert [(step.text[:11], step.harm) for step in detail.row.next_steps] == [
+            ("Suspend dre", Harm.BROKEN_GANGS),
+            ("Suspend run", Harm.OWN_GANG),
+        ]
+        assert [[(offer.name, offer.verb) for offer in step.offers] for step in shown] == [
+            [("dreamer", "suspend")],
+            [("run", "suspend")],
         ]
 
     def test_a_resume_step_has_a_resume_button(self, owner: Viewer, cluster: Cluster) -> None:

@@ -94,18 +94,13 @@ def test_unobserved_nodes_prove_no_deadlock() -> None:
     assert first_code(replace(unit, placing=None)) == "partly-placed"
 
 
-SUSPEND_EITHER = (
-    (
-        "Suspend team-b/eval until team-a/train runs, or vice versa: each fits once the "
-        "other releases its nodes."
-    ),
-)
 SUSPEND_OTHER = (
     ("Suspend team-b/eval until team-a/train runs: it fits once team-b/eval releases its nodes."),
 )
 SUSPEND_OWN = (
     ("Suspend team-a/train until team-b/eval runs: it fits once team-a/train releases its nodes."),
 )
+SUSPEND_EITHER = (*SUSPEND_OTHER, *SUSPEND_OWN)
 
 
 @pytest.mark.parametrize(
@@ -131,7 +126,11 @@ def test_which_of_the_two_is_to_let_go(
         own=resident(OWN, "n0", "n1", waits=2, **own),
         other=resident(OTHER, "n2", "n3", waits=2, **other),
     )
-    assert require_finding("mutual-deadlock", unit).advice_texts == advice
+    finding = require_finding("mutual-deadlock", unit)
+    assert finding.advice_texts == advice
+    # Each step names the only gang that it stops, for its button and its cost.
+    stopped = {SUSPEND_OTHER[0]: OTHER, SUSPEND_OWN[0]: OWN}
+    assert [step.objects for step in finding.advice] == [(stopped[text],) for text in advice]
 
 
 def test_terminating_pods_hold_no_capacity() -> None:

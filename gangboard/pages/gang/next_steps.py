@@ -146,14 +146,14 @@ def make_steps_to_take(
     advice: Iterable[AdviceStepRow], named: NamedObjects, own: Iterable[OfferRow]
 ) -> tuple[NextStep, ...]:
     """Return advice as steps. `own` are the current buttons of the gang and its Jobs."""
-    resumes = {offer.uid: offer for offer in own if offer.allowed and offer.verb == Verb.RESUME}
+    own_offers = {(offer.uid, offer.verb): offer for offer in own if offer.allowed}
     steps = (_with_uncordon(step, named) for step in advice)
     return tuple(
         NextStep(
             step.text,
             named.segments(step.text),
             command_line(step.command),
-            tuple(_offers(step, named, resumes)),
+            tuple(_offers(step, named, own_offers)),
             step.note,
             step.victims,
             step.stops_whole_gangs,
@@ -175,16 +175,21 @@ def _with_uncordon(step: AdviceStepRow, named: NamedObjects) -> AdviceStepRow:
 
 
 def _offers(
-    step: AdviceStepRow, named: NamedObjects, resumes: Mapping[str, OfferRow]
+    step: AdviceStepRow, named: NamedObjects, own: Mapping[tuple[str, str], OfferRow]
 ) -> Iterator[OfferRow]:
-    """Yield the buttons for the objects of a step that suspends gangs or resumes Jobs."""
+    """Yield the buttons for the objects of a step that suspends gangs or resumes Jobs.
+
+    `own` are the possible buttons of the gang and its Jobs by uid and verb.
+    """
+    if step.kind != AdviceKind.RESUME and step.kind not in STOPPING:
+        return
+    verb = Verb.RESUME if step.kind == AdviceKind.RESUME else Verb.SUSPEND
     for ref in step.objects:
-        if step.kind == AdviceKind.RESUME and ref.uid in resumes:
-            yield resumes[ref.uid]
-        if step.kind in STOPPING and ref in named.gangs:
+        offer = own.get((ref.uid, verb))
+        if offer is None and step.kind in STOPPING and ref in named.gangs:
             offer = named.offers.get(named.gangs[ref])
-            if offer is not None and offer.allowed:
-                yield offer
+        if offer is not None and offer.allowed and offer.verb == verb:
+            yield offer
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,36 +48,21 @@ def find(unit: Unit) -> Finding | None:
 
 
 def _advice(own: RunningGang, rival: RunningGang) -> tuple[AdvisedStep, ...]:
-    """Return which of the two gangs to suspend.
+    """Return the step for each of the two gangs that can yield, the other gang first.
 
     A gang that cannot be suspended, or has a higher priority than the other, is left out.
     """
-    rival_name, own_name = _name(rival.ref), _name(own.ref)
-    if _can_yield_to(rival, own) and _can_yield_to(own, rival):
-        text = (
-            f"Suspend {rival_name} until {own_name} runs, or vice versa: each fits once the other "
-            "releases its nodes."
-        )
-        return (_suspend(rival, text),)
-    if _can_yield_to(rival, own):
-        return (
-            _suspend(
-                rival,
-                f"Suspend {rival_name} until {own_name} runs: it fits once {rival_name} releases its nodes.",
-            ),
-        )
-    if _can_yield_to(own, rival):
-        return (
-            _suspend(
-                own,
-                f"Suspend {own_name} until {rival_name} runs: it fits once {own_name} releases its nodes.",
-            ),
-        )
-    return ()
+    return tuple(
+        _suspend(stopped, other)
+        for stopped, other in ((rival, own), (own, rival))
+        if _can_yield_to(stopped, other)
+    )
 
 
-def _suspend(gang: RunningGang, text: str) -> AdvisedStep:
-    return AdvisedStep(text, AdviceKind.SUSPEND_BROKEN, objects=(gang.ref,))
+def _suspend(stopped: RunningGang, other: RunningGang) -> AdvisedStep:
+    stopped_name, other_name = _name(stopped.ref), _name(other.ref)
+    text = f"Suspend {stopped_name} until {other_name} runs: it fits once {stopped_name} releases its nodes."
+    return AdvisedStep(text, AdviceKind.SUSPEND_BROKEN, objects=(stopped.ref,))
 
 
 def _can_yield_to(gang: RunningGang, rival: RunningGang) -> bool:
