@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from datetime import timedelta
 
 from gangboard.domain.node import Node
@@ -24,7 +23,6 @@ from gangboard.domain.verdict import Evidence
 from gangboard.facts.attempts import has_lost, restart_under_way, was_whole_in_attempt
 from gangboard.facts.creation_refusal import newest_creation_refusal, remedy
 from gangboard.facts.overdue_pods import kept_pods, stuck_pods
-from gangboard.facts.preemption import Preemption, preemptors_text
 from gangboard.facts.scheduler_text import (
     best_scheduler_message,
     has_rejected_pods,
@@ -37,11 +35,6 @@ from gangboard.facts.unit import Unit, pods_on_unready_nodes, ready_count
 NODE_REASONS = frozenset({"DeletionByTaintManager", "DeletionByPodGC"})
 """Reasons of `DisruptionTarget` for a node that failed or was deleted."""
 
-_DISRUPTIONS = {
-    "PreemptionByScheduler": "preempted by the scheduler",
-    "EvictionByEvictionAPI": "evicted",
-    "TerminationByKubelet": "ended by its kubelet",
-}
 # API servers, kubelets and gangboard have clocks of their own.
 _SKEW = timedelta(seconds=60)
 
@@ -116,29 +109,6 @@ def _of_the_gang(unit: Unit) -> str:
     if not 0 < running <= size - unit.desired:
         return ""
     return f", {running} of {size} of {label(unit.owner.meta.ref)}"
-
-
-def disruption_text(unit: Unit, taken: Preemption | None = None) -> str:
-    """Return ` 1 was evicted.` by the disruption conditions of removed pods, or an empty text.
-
-    `taken` names the preemptors. Preempted pods are deleted at once, and the caller has the preemptors as evidence.
-    """
-    texts = _DISRUPTIONS.copy()
-    for kind in unit.gang.kinds.values():
-        texts.update(kind.disruptions)
-    reasons = Counter(
-        texts[pod.disruption.reason]
-        for pod in disrupted_pods(unit)
-        if pod.disruption is not None and pod.disruption.reason in texts
-    )
-    preempted = ""
-    if taken is not None and taken.by:
-        preempted = f" Members were preempted by {preemptors_text(taken)}."
-        reasons.pop(_DISRUPTIONS["PreemptionByScheduler"], None)
-    return preempted + "".join(
-        f" {number} {'was' if number == 1 else 'were'} {text}."
-        for text, number in sorted(reasons.items())
-    )
 
 
 def missing_reason(unit: Unit, reason: str = "") -> str:

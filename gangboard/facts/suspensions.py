@@ -133,17 +133,25 @@ def authors_text(authors: Iterable[Suspension | None]) -> str:
     return "; ".join(texts)
 
 
-def writers_text(writers: Iterable[FieldWriter | None]) -> str:
+def person_of(writer: FieldWriter | None) -> FieldWriter | None:
+    """Return the last writer of a list of taints, if it was a person.
+
+    Controllers also write that list, and their name does not tell who set the other taints.
+    """
+    return writer if writer is not None and author_of(writer).by_person else None
+
+
+def writers_text(writers: Iterable[FieldWriter | None], link: str = "at") -> str:
     """Return `with kubectl at …` for the same change of several objects. Empty if their authors differ.
 
-    If the times differ, the text has the last one.
+    If the times differ, the text has the last one. `link` stands before a common time.
     """
     candidates = [None if writer is None else author_of(writer) for writer in writers]
     authors = [author for author in candidates if author is not None]
     is_same = len({author.by for author in authors}) == 1
     if not authors or len(authors) < len(candidates) or not is_same:
         return ""
-    texts = {suspension_text(author) for author in authors}
+    texts = {suspension_text(author, link) for author in authors}
     if len(texts) == 1:
         return texts.pop()
     last = max(authors, key=lambda author: author.time.timestamp() if author.time else 0.0)

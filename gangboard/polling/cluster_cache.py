@@ -214,8 +214,8 @@ class ClusterCache:
     def _put_node(self, node: Node) -> set[str]:
         name = node.meta.ref.name
         before, self.nodes[name] = self.nodes.get(name), node
-        is_usable = (node.ready, node.unschedulable)
-        if before is not None and (before.ready, before.unschedulable) == is_usable:
+        state = (node.ready, node.unschedulable, node.taints)
+        if before is not None and (before.ready, before.unschedulable, before.taints) == state:
             return set()
         return self.ownership_graph.roots_on_node(name)
 

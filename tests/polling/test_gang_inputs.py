@@ -23,6 +23,7 @@ from gangboard.domain.measured_use import UseAlert
 from gangboard.domain.owner import SuspendChange
 from gangboard.domain.pod import Pod
 from gangboard.domain.pod_claims import ClaimProblem, UnusableClaim
+from gangboard.domain.pod_constraints import Taint
 from gangboard.domain.verdict import UnitMemory, Verdict
 from gangboard.facts.cluster_view import CAPACITY_NOT_READ, ClusterView, Unobserved
 from gangboard.facts.gang import Gang as GangModel
@@ -144,6 +145,18 @@ def test_a_due_recheck_is_assessed(watch: Watch, judged: Verdicts) -> None:
     judged.clear()
     watching.once()
     assert RUNS in judged
+
+
+def test_a_change_of_a_node_touches_the_gangs_on_it(watch: Watch) -> None:
+    """Their sentences tell its readiness, cordon and taints. Its heartbeats change no verdict."""
+    cache, root = _settled_cluster(watch)
+    name = min(cache.ownership_graph.nodes_of(cache.ownership_graph.members(root)))
+    node = cache.nodes[name]
+    tainted = replace(node, taints=(*node.taints, Taint("maintenance", "NoExecute")))
+    assert root in cache.put(tainted)
+    beat = replace(tainted, meta=replace(node.meta, resource_version="900001"))
+    assert cache.put(beat) == set()
+    assert root in cache.put(replace(beat, unschedulable=True))
 
 
 def test_a_stored_change_is_assessed_by_the_next_holder(watch: Watch) -> None:

@@ -110,7 +110,8 @@ def test_preempted_members_are_counted() -> None:
     leaving = a_pod("train-3", group="ring", on="n1", deleting_since=ago(5), disruption=target)
     finding = require_finding("lost-members", lost(leaving, memory=whole_memory()))
     assert finding.message == (
-        "3 of 4 members run. 1 was preempted by the scheduler. 1 pod is still being deleted."
+        "3 of 4 members run. 1 was preempted by the scheduler at 2026-11-21 11:59 UTC. 1 pod is "
+        "still being deleted."
     )
 
 

@@ -80,7 +80,7 @@ def test_the_node_is_missing_and_its_pods_were_collected() -> None:
     new = a_pod("new", group="ring", text=texts.GPU_SHORT, created_at=ago(15))
     unit = lost(old, new, memory=whole_memory())
     assert require_finding("node-lost", unit).message.startswith(
-        "3 of 4 members run: members on node n9 were lost. "
+        "3 of 4 members run: members on node n9 were lost at 2026-11-21 11:59 UTC. "
     )
     assert first_code(unit) == "node-lost"
 

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from gangboard.domain.capacity import NodeInfo
 from gangboard.domain.objects import node_ref
 from gangboard.domain.placement_result import Assessment, ExcludedNodes, Filter, ShapeFit
-from gangboard.domain.suspension import FieldWriter
 from gangboard.domain.text import count, listed, names
 from gangboard.domain.verdict import Evidence
 from gangboard.facts.added_node_labels import (
@@ -16,7 +15,7 @@ from gangboard.facts.added_node_labels import (
     sources_evidence,
     sources_text,
 )
-from gangboard.facts.suspensions import author_of, writers_text
+from gangboard.facts.suspensions import person_of, writers_text
 from gangboard.facts.unit import Unit
 from gangboard.placement.gang_nodes import nodes_for
 from gangboard.placement.node_snapshot import NodeSnapshot
@@ -183,20 +182,13 @@ def _authors_text(
     if excluded_nodes.count > len(excluded_nodes.examples):
         return ""
     nodes = [_node_named(snapshot, name) for name in excluded_nodes.examples]
-    return writers_text(_taint_author(node) if taints else node.cordoned_by for node in nodes)
+    return writers_text(
+        person_of(node.tainted_by) if taints else node.cordoned_by for node in nodes
+    )
 
 
 def _node_named(snapshot: NodeSnapshot, name: str) -> NodeInfo:
     return snapshot[bisect_left(snapshot.names, name)]
-
-
-def _taint_author(node: NodeInfo) -> FieldWriter | None:
-    """Return the last writer of the list of taints, if it was a person.
-
-    Controllers also write that list, and their name does not tell who set the other taints.
-    """
-    writer = node.tainted_by
-    return writer if writer is not None and author_of(writer).by_person else None
 
 
 def _example_evidence(snapshot: NodeSnapshot, shape: ShapeFit) -> tuple[Evidence, ...]:
@@ -215,5 +207,5 @@ def _node_evidence(snapshot: NodeSnapshot, node_filter: Filter, name: str) -> It
     node = _node_named(snapshot, name)
     if node_filter is Filter.CORDON and (by := writers_text([node.cordoned_by])):
         yield Evidence("spec.unschedulable", f"true, set {by}", node_ref(name))
-    if node_filter is Filter.TAINT and (by := writers_text([_taint_author(node)])):
+    if node_filter is Filter.TAINT and (by := writers_text([person_of(node.tainted_by)])):
         yield Evidence("spec.taints", f"last changed {by}", node_ref(name))

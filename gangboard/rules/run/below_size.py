@@ -14,7 +14,6 @@ from gangboard.facts.copied_commands import look_at_unready
 from gangboard.facts.findings import unit_finding
 from gangboard.facts.grace_periods import growing_until
 from gangboard.facts.lost_members import (
-    disruption_text,
     has_refused_members,
     missing_advice,
     missing_evidence,
@@ -26,6 +25,10 @@ from gangboard.facts.silent_nodes import report_overdue
 from gangboard.facts.state_since import quorum_since
 from gangboard.facts.unit import Unit, has_ready_quorum, ready_count
 from gangboard.placement.sentences.finding import advice_of, reason_of
+from gangboard.placement.sentences.removed_members import (
+    removed_members_evidence,
+    removed_members_text,
+)
 from gangboard.plugins.rule import UnitRule
 
 
@@ -45,7 +48,7 @@ def find(unit: Unit) -> Finding | None:
     return unit_finding(
         RULE,
         unit,
-        f"{running_members_text(unit)}.{disruption_text(unit)} {missing_reason(unit, reason)}".strip(),
+        f"{running_members_text(unit)}.{removed_members_text(unit)} {missing_reason(unit, reason)}".strip(),
         advice=(
             *missing_advice(unit),
             *_look_at_placed(unit),
@@ -55,6 +58,7 @@ def find(unit: Unit) -> Finding | None:
         evidence=(
             Evidence("members ready", f"{ready_count(unit)} of {unit.wanted}", source),
             Evidence("quorum", str(unit.quorum), source),
+            *removed_members_evidence(unit),
             *missing_evidence(unit),
             *overdue.evidence,
             *reason_evidence,

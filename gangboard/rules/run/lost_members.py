@@ -12,7 +12,6 @@ from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.findings import unit_finding
 from gangboard.facts.lost_members import (
     disrupted_pods,
-    disruption_text,
     has_unrecovered_loss,
     lost_with_node,
     missing_advice,
@@ -24,6 +23,10 @@ from gangboard.facts.preemption import last_preemption, preemptors_evidence
 from gangboard.facts.state_since import below_quorum_since
 from gangboard.facts.unit import Unit, ready_count, unready_nodes
 from gangboard.placement.sentences.finding import advice_of, reason_of
+from gangboard.placement.sentences.removed_members import (
+    removed_members_evidence,
+    removed_members_text,
+)
 from gangboard.plugins.rule import UnitRule
 
 
@@ -36,7 +39,7 @@ def find(unit: Unit) -> Finding | None:
     ):
         return None
     preemption = last_preemption(unit)
-    loss = disruption_text(unit, preemption)
+    loss = removed_members_text(unit, preemption)
     reason, reason_evidence = reason_of(unit)
     message = f"{running_members_text(unit)}.{loss} {missing_reason(unit, reason)}"
     source = unit.group.meta.ref if unit.group is not None else unit.owner.meta.ref
@@ -54,6 +57,7 @@ def find(unit: Unit) -> Finding | None:
         advice=(*missing_advice(unit), *advice),
         evidence=(
             *evidence,
+            *removed_members_evidence(unit),
             *preemptors_evidence(preemption),
             *missing_evidence(unit),
             *reason_evidence,

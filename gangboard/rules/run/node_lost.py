@@ -8,7 +8,7 @@ s, with `DisruptionTarget`.
 from __future__ import annotations
 
 from gangboard.domain.health import Health, Stage
-from gangboard.domain.text import is_or_are, names
+from gangboard.domain.text import is_or_are, names, sentence, sentence_case
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.findings import unit_finding
 from gangboard.facts.lost_members import (
@@ -24,6 +24,11 @@ from gangboard.facts.silent_nodes import readiness_evidence
 from gangboard.facts.state_since import below_quorum_since
 from gangboard.facts.unit import Unit, unready_nodes
 from gangboard.placement.sentences.finding import advice_of, reason_of
+from gangboard.placement.sentences.removed_members import (
+    closed_nodes_evidence,
+    closed_nodes_text,
+    removal_time_text,
+)
 from gangboard.plugins.rule import UnitRule
 
 
@@ -32,10 +37,9 @@ def find(unit: Unit) -> Finding | None:
     if not has_unrecovered_loss(unit):
         return None
     not_ready = unready_nodes(unit)
-    deleted = sorted(
-        {pod.node for pod in lost_with_node(unit) if pod.node}
-        - {node.meta.ref.name for node in not_ready}
-    )
+    silent = {node.meta.ref.name for node in not_ready}
+    lost = [pod for pod in lost_with_node(unit) if pod.node and pod.node not in silent]
+    deleted = sorted({pod.node for pod in lost})
     if not not_ready and not deleted:
         return None
     texts = []
@@ -45,9 +49,13 @@ def find(unit: Unit) -> Finding | None:
         texts.append(f"{noun} {listed} {is_or_are(len(not_ready))} NotReady")
     if deleted:
         noun = "node" if len(deleted) == 1 else "nodes"
-        texts.append(f"members on {noun} {names(deleted)} were lost")
+        texts.append(f"members on {noun} {names(deleted)} were lost{removal_time_text(lost)}")
     reason, reason_evidence = reason_of(unit)
-    message = f"{running_members_text(unit)}: {' and '.join(texts)}. {missing_reason(unit, reason)}"
+    sentences = (
+        f"{running_members_text(unit)}: {' and '.join(texts)}.",
+        sentence(sentence_case(closed_nodes_text(unit, lost))),
+        missing_reason(unit, reason),
+    )
     evidence = [*readiness_evidence(not_ready)]
     evidence += [
         Evidence("DisruptionTarget", pod.disruption.reason, pod.meta.ref)
@@ -58,13 +66,19 @@ def find(unit: Unit) -> Finding | None:
     return unit_finding(
         RULE,
         unit,
-        message.strip(),
+        " ".join(filter(None, sentences)),
         advice=(
             *missing_advice(unit),
             *advice,
             *recover_nodes_advice(not_ready),
         ),
-        evidence=(*evidence, *missing_evidence(unit), *reason_evidence, *name_evidence),
+        evidence=(
+            *evidence,
+            *closed_nodes_evidence(unit, lost),
+            *missing_evidence(unit),
+            *reason_evidence,
+            *name_evidence,
+        ),
         recheck_at=until,
         since=below_quorum_since(unit),
     )
