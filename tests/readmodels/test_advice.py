@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -14,9 +15,9 @@ from gangboard.pages.gang.rows import GangDetail
 from gangboard.readmodels.advice import typical_text
 from gangboard.readmodels.time_to_start import TypicalWait
 from gangboard.store.access import Scope, Viewer
-from gangboard.store.gangs import pack_advice
+from gangboard.store.gangs import Detail, pack_advice, pack_detail
 from gangboard.store.models import Cluster, Gang
-from tests.factories import NOW, make_cluster, make_gang
+from tests.factories import NOW, make_cluster, make_finding, make_gang
 
 pytestmark = pytest.mark.django_db
 
@@ -107,6 +108,25 @@ def test_a_victim_has_its_cost_and_beneficiaries(owner: Viewer, cluster: Cluster
         f"Suspend moe. Cost: moe runs 9 d, 4 of 4 ready, namespace {moe.namespace}, same priority, "
         "also advised to 2 other gangs."
     )
+
+
+def test_a_step_below_the_verdict_has_its_cost_and_is_not_first(
+    owner: Viewer, cluster: Cluster
+) -> None:
+    """A further finding, which the page shows as also found, follows the same rules."""
+    moe = runs(cluster, "moe")
+    half = runs(cluster, "half", stage="placement", code="partly-placed", health="degraded")
+    findings = (make_finding(), make_finding(advice=(stop(moe), stop(half))))
+    gang = advised(cluster, "run", detail=Detail(findings), priority_value=0)
+    also = read(owner, gang).other_findings[-1]
+    costs = f"4 of 4 ready, namespace {moe.namespace}, same priority."
+    assert also.advice == (f"Suspend half. Cost: half, {costs}", f"Suspend moe. Cost: moe, {costs}")
+    alone = replace(findings[1], advice=(stop(moe),))
+    gang.detail = pack_detail(Detail((findings[0], alone)))
+    gang.save()
+    first, second = read(owner, gang).other_findings[-1].advice
+    assert first == "Wait for capacity to become free."
+    assert second == f"Suspend moe. Cost: moe, {costs}"
 
 
 def test_hidden_gangs_are_not_counted(cluster: Cluster) -> None:
