@@ -20,9 +20,11 @@ from gangboard.store.models import Cluster, Gang
 from tests.factories import make_finding, make_gang
 from tests.personas import Person, make_operator
 from tests.stored_jobsets import GENERATION
-from tests.web.acting import confirm_query, make_run, text_of
+from tests.web.acting import confirm_query, job_target, job_targets, make_run, text_of
 
 pytestmark = pytest.mark.django_db
+COSTS = re.compile(r'<p class="act-totals">((?:moe|half) .*?)</p>', re.DOTALL)
+PLAIN = re.compile(r"<[^>]*>")
 FOLDED = re.compile(r'<details class="last-steps">.*?</details>', re.DOTALL)
 
 
@@ -115,6 +117,62 @@ def test_the_dialog_of_an_unadvised_stop_counts_no_beneficiary(
     page = dialog(operator, victim)
     assert "6 of 6 ready, namespace research, priority 0." in page
     assert "advised to" not in page
+
+
+def jobs_dialog(person: Person, *targets: str) -> str:
+    response = person.client.get("/actions/confirm/", confirm_query(*targets))
+    return text_of(response)
+
+
+def test_the_dialog_of_jobs_shows_the_cost_for_their_gang(
+    operator: Person, cluster: Cluster, victim: Gang
+) -> None:
+    """As from a node: Jobs of two gangs. One runs whole, and one does not."""
+    advised(cluster, "run", victim)
+    half = make_run(
+        cluster,
+        "half",
+        now=timezone.now(),
+        health="degraded",
+        code="below-size",
+        ready=4,
+        desired=6,
+    )
+    page = jobs_dialog(operator, *job_targets(victim, 0, 2), job_target(half, 1))
+    costs = COSTS.findall(page)
+    assert [PLAIN.sub("", cost) for cost in costs] == [
+        "half degraded for 38 min, 4 of 6 ready, namespace research, priority 0.",
+        "moe runs 38 min, 6 of 6 ready, namespace research, priority 0. Without Jobs moe-workers-0 "
+        "and moe-workers-2 it will not be whole.",
+    ]
+
+
+def test_the_dialog_of_one_job_names_it(operator: Person, victim: Gang) -> None:
+    page = jobs_dialog(operator, job_target(victim, 1))
+    assert "priority 0. Without Job moe-workers-1 it will not be whole." in page
+
+
+def test_a_gang_that_stops_as_a_whole_has_no_stopped_jobs(operator: Person, victim: Gang) -> None:
+    """Its owner and one of its Jobs are selected."""
+    target = write_target(
+        ActionTarget(
+            victim.cluster.name, victim.api_group, victim.kind, victim.namespace, victim.name,
+            victim.uid, GENERATION,
+        )
+    )  # fmt: skip
+    page = jobs_dialog(operator, target, job_target(victim, 1))
+    assert len(COSTS.findall(page)) == 1
+    assert "it will not be whole" not in page
+
+
+def test_a_gang_without_a_ready_pod_costs_nothing(operator: Person, victim: Gang) -> None:
+    Gang.objects.filter(pk=victim.pk).update(ready=0, health="starting", code="starting")
+    assert COSTS.findall(jobs_dialog(operator, job_target(victim, 1))) == []
+
+
+def test_a_resume_of_a_job_costs_nothing(operator: Person, victim: Gang) -> None:
+    query = confirm_query(job_target(victim, 1), verb="resume")
+    assert COSTS.findall(text_of(operator.client.get("/actions/confirm/", query))) == []
 
 
 def test_the_dialog_counts_only_gangs_that_its_reader_may_see(

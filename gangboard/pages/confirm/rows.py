@@ -146,7 +146,7 @@ class Confirmation:
     totals: ActionTotals | None
     """Totals of the objects for which the action is possible. None for a resume, or if unknown."""
     costs: tuple[StoppedGang, ...]
-    """The running gangs that the action would suspend as a whole. Empty for a resume."""
+    """The running gangs that the action would suspend, as a whole or some of their Jobs. Empty for a resume."""
     problem: str = ""
     """The error of the last submitted form."""
     action_id: str = ""
