@@ -394,8 +394,9 @@ class TestBoard:
     ) -> None:
         # session, user, roles; clusters, life signs, rows, tiles, their curves, choices; for the menus
         # what each cluster allows (5); for the navigation whether queues are served; what this person has
-        # chosen: columns, views and names of submitters. Of the 80, some are suspended: their owners.
-        for number, queries in ((1, 18), (80, 19)):
+        # chosen: columns, views and names of submitters. Of the 80, some are suspended: their owners, and
+        # the accelerators that they use.
+        for number, queries in ((1, 18), (80, 20)):
             make_gangs(world.cluster, number, now=timezone.now()) if number > 1 else None
             with django_assert_num_queries(queries):
                 text_of(owner.client, "/")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 
-from django.db.models import Count, Q, Sum
+from django.db.models import Count, F, Q, QuerySet, Sum
 
 from gangboard.domain.health import Health
 from gangboard.pages.board.rows import Board, Choices, Heading, Line, Tile
@@ -21,7 +21,7 @@ from gangboard.readmodels.gang_query import GangFilters, select_gangs, sort_keys
 from gangboard.readmodels.gangs import GangRow, GangsPage, build_rows, list_gangs
 from gangboard.readmodels.state_labels import face_of, reason_title
 from gangboard.store.access import Viewer
-from gangboard.store.models import Gang
+from gangboard.store.models import Gang, UsageMeter
 
 PAGE = 100
 """Rows of one page of the Board."""
@@ -38,7 +38,7 @@ def read_board(
     clusters: Mapping[int, Freshness],
     now: datetime,
 ) -> Board:
-    """Return the Board (3 queries, one more with groups and one with deleted gangs).
+    """Return the Board (3 queries, one more each with groups, deleted gangs, and accelerators of suspended gangs).
 
     Raises CursorError, and ValueError for an unknown ordering or group_by.
     """
@@ -146,7 +146,10 @@ def _group_key(row: GangRow, group_by: str) -> str:
 def count_by_health(
     *, viewer: Viewer, filters: GangFilters, clusters: Mapping[int, Freshness]
 ) -> tuple[Tile, ...]:
-    """Return a tile for each health, worst first (1 query). The filter `health` does not narrow them."""
+    """Return a tile for each health, worst first. The filter `health` does not narrow them.
+
+    This takes 1 query, and 1 more if suspended gangs request accelerators.
+    """
     silent = silent_ids(clusters)
     gangs = select_gangs(viewer=viewer, filters=filters.of_any_health(), silent=silent)
     rows = gangs.values_list("shown_health").annotate(
@@ -159,10 +162,26 @@ def count_by_health(
     chosen = (each for each in clusters.values() if filters.cluster in ("", each.cluster))
     without_gangs = (0 if knows_zero(chosen) else None, 0.0, 0)
     notes = {Health.UNKNOWN.value: _silence_note(clusters), Health.SUCCEEDED.value: "finished"}
+    in_use = {Health.SUSPENDED.value: _suspended_in_use(gangs, counts)}
     return tuple(
-        Tile(face_of(health), *counts.get(health, without_gangs), note=notes.get(health, ""))
+        Tile(
+            face_of(health),
+            *counts.get(health, without_gangs),
+            note=notes.get(health, ""),
+            in_use=in_use.get(health, 0.0),
+        )
         for health in healths
     )
+
+
+def _suspended_in_use(gangs: QuerySet[Gang], counts: Mapping[str, tuple[int, float, int]]) -> float:
+    """Return the accelerators that suspended gangs have on nodes, because only a part of them is suspended."""
+    suspended = Health.SUSPENDED.value
+    if suspended not in counts or not counts[suspended][1]:
+        return 0.0
+    ids = gangs.filter(shown_health=suspended).values("id")
+    meters = UsageMeter.objects.filter(gang_id__in=ids)
+    return meters.aggregate(total=Sum(F("used") + F("held")))["total"] or 0.0
 
 
 def _silence_note(clusters: Mapping[int, Freshness]) -> str:

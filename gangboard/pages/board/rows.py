@@ -85,6 +85,8 @@ class Tile:
     """Those of them that had succeeded when last seen."""
     note: str = ""
     """A remark that stands in place of the number of accelerators."""
+    in_use: float = 0.0
+    """Those of the accelerators that pods on nodes have, for suspended gangs of which a part runs."""
 
 
 @dataclass(frozen=True, slots=True)
