@@ -27,8 +27,6 @@ SUSPENDED = "suspended"
 """Kind of time in which the gang was suspended on purpose. It is no part of the wait."""
 UNOBSERVED = "unknown"
 """Kind of time in which the gang was not observed. It is a part of the wait without a known stage."""
-_JOB_SUSPENDED = "job-suspended"
-"""Code of a gang whose Jobs run except for the suspended ones."""
 _PART_LABELS = {
     Stage.ADMISSION: "for quota",
     Stage.FORMATION: "for its pods to be created",
@@ -66,8 +64,9 @@ class VerdictInterval:
 
     @property
     def runs(self) -> bool:
-        """Whether everything runs that is not suspended."""
-        return self.health == Health.RUNNING or self.code == _JOB_SUSPENDED
+        """Whether everything runs that is not stopped on purpose."""
+        is_partly_stopped = self.health == Health.SUSPENDED and self.stage == Stage.RUN
+        return self.health == Health.RUNNING or is_partly_stopped
 
     @property
     def is_over(self) -> bool:

@@ -8,6 +8,7 @@ import pytest
 
 from gangboard.diagnosis.engine import assess
 from gangboard.domain.health import Health, Stage
+from gangboard.domain.owner import Owner
 from gangboard.domain.verdict import Verdict
 from tests.domain_objects import (
     Made,
@@ -29,7 +30,7 @@ JOBSET = a_jobset("run", a_role("workers", jobs=2))
 FIRST, SECOND = child_jobs(JOBSET)
 DEACTIVATED = replace(SECOND, suspended=True)
 PAUSED = replace(SECOND, parallelism=0)
-STOPPED: dict[str, tuple[Made, ...]] = {
+STOPPED: dict[str, tuple[Owner, *tuple[Made, ...]]] = {
     "deactivated": (DEACTIVATED, an_entry(DEACTIVATED, active=False)),
     "paused": (PAUSED,),
     "job-suspended": (DEACTIVATED,),

@@ -24,8 +24,8 @@ from tests.stored_jobsets import make_hold, make_jobset, make_readable
 
 pytestmark = pytest.mark.django_db
 
-Levers = Callable[..., None]
-SUSPENDED = {"health": "suspended", "stage": "admission"}
+Levers = Callable[..., ClusterLevers]
+SUSPENDED: dict[str, Any] = {"health": "suspended", "stage": "admission"}
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def cluster() -> Cluster:
 def levers(monkeypatch: pytest.MonkeyPatch) -> Levers:
     """Say what every cluster allows: by default the Hold is installed and was proved."""
 
-    def allow(**fields: Any) -> None:
+    def allow(**fields: Any) -> ClusterLevers:
         values = {
             "cluster": "eu-train",
             "has_actor": True,
@@ -50,6 +50,7 @@ def levers(monkeypatch: pytest.MonkeyPatch) -> Levers:
         monkeypatch.setattr(
             "gangboard.readmodels.action_offers.read_levers", lambda _: cluster_levers
         )
+        return cluster_levers
 
     allow()
     return allow
@@ -316,8 +317,7 @@ def test_an_owner_is_resumed_job_by_job_where_its_controller_honours_that(
     is_honoured: bool,
     verb: str,
 ) -> None:
-    levers(native_honoured=is_honoured)
-    allowed = action_offers.read_levers(cluster)
+    allowed = levers(native_honoured=is_honoured)
     monkeypatch.setattr(action_offers, "read_all_levers", lambda _: {cluster.pk: allowed})
     gang = make_jobset(
         cluster,

@@ -111,7 +111,9 @@ class TestExcludedTime:
         assert wait.suspended.text == "10 h"
         assert wait.by_stage == {"placement": 600}
 
-    @pytest.mark.parametrize("text", ["runs", "failed", "succeeded", "below", "part-held"])
+    @pytest.mark.parametrize(
+        "text", ["runs", "failed", "succeeded", "below", "part-held", "part-off"]
+    )
     def test_a_gang_first_seen_running_has_no_wait(self, text: str) -> None:
         assert a_wait((text, -1)) is None
         assert a_wait(("unknown", 5), (text, -1)) is None
@@ -121,9 +123,16 @@ class TestExcludedTime:
         assert a_wait() is None
         assert a_wait(("unknown", -1)) is None
 
-    def test_a_wait_ends_when_all_unheld_jobs_run(self) -> None:
-        wait = known(a_wait(("room", 5), ("part-held", 600), ("runs", -1)))
-        assert (wait.seconds, wait.end) == (300, "running")
+    @pytest.mark.parametrize("text", ["part-held", "part-off"])
+    def test_a_wait_ends_when_all_jobs_run_that_are_not_stopped(self, text: str) -> None:
+        for following in ((text, 600), ("runs", -1)), ((text, -1),):
+            wait = known(a_wait(("room", 5), *following))
+            assert (wait.seconds, wait.end) == (300, "running")
+            assert wait.ended_at is not None
+
+    def test_a_gang_that_is_stopped_as_a_whole_has_not_run(self) -> None:
+        wait = known(a_wait(("room", 5), ("off", -1)))
+        assert (wait.seconds, wait.end) == (300, "")
 
 
 class TestUnfinishedWaits:

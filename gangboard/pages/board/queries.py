@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
+from typing import Any
 
 from django.db.models import Count, F, Q, QuerySet, Sum
 
@@ -174,7 +175,7 @@ def count_by_health(
     )
 
 
-def _suspended_in_use(gangs: QuerySet[Gang], counts: Mapping[str, tuple[int, float, int]]) -> float:
+def _suspended_in_use(gangs: QuerySet[Any], counts: Mapping[str, tuple[int, float, int]]) -> float:
     """Return the accelerators that suspended gangs have on nodes, because only a part of them is suspended."""
     suspended = Health.SUSPENDED.value
     if suspended not in counts or not counts[suspended][1]:
