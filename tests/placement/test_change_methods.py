@@ -11,7 +11,6 @@ import pytest
 
 from gangboard.domain.advice import AdviceKind, ChangeMethod
 from gangboard.placement.advice.change_methods import (
-    V1_35,
     V1_36,
     V1_37,
     ChangedObject,
@@ -21,6 +20,7 @@ from gangboard.placement.advice.change_methods import (
 from tests.controlplane.client import ApiError, Client, Json, PatchType, wait
 from tests.controlplane.objects import JOBSET, job, jobset, pod, podgroup, workload
 
+V1_35 = (1, 35)
 NOWHERE = {"test.gangboard.dev/pool": "there-is-none"}
 DEDICATED = {"key": "dedicated", "operator": "Exists", "effect": "NoSchedule"}
 SCHEDULING = {V1_35: "v1alpha1", V1_36: "v1alpha2", V1_37: "v1beta1"}
@@ -288,10 +288,3 @@ def test_a_taint_tolerated_by_a_pod(cluster: Cluster) -> None:
     extra = {"spec": {"tolerations": [*created["spec"].get("tolerations", []), DEDICATED]}}
     taken = _taken(cluster, "v1", "Pod", "p", extra)
     assert taken is _is_in_place(cluster, AdviceKind.TOLERATE, ChangedObject.POD)
-
-
-def test_a_minor_that_is_not_known_is_never_promised_anything() -> None:
-    for change in AdviceKind:
-        for target in ChangedObject:
-            assert change_method(change, target, None) is ChangeMethod.RECREATE
-            assert change_method(change, target, (1, 99)) is ChangeMethod.RECREATE

@@ -58,6 +58,11 @@ def whole(owner: Owner, minor: Minor | None, *groups: Group) -> GroupConsequence
 
 
 UNKNOWN = ("It is not known whether its Workload and PodGroup stay.",)
+BY_DESIGN = (
+    "Its Workload stays (KEP-5547, not observed).",
+    "Its PodGroup is deleted (KEP-5547, not observed).",
+    "A resume creates a new one.",
+)
 
 
 @pytest.mark.parametrize(
@@ -65,17 +70,9 @@ UNKNOWN = ("It is not known whether its Workload and PodGroup stay.",)
     [
         (JOB, (1, 36), ("Its Workload and PodGroup stay.",)),
         (JOB, (1, 37), ("Its Workload and PodGroup stay.",)),
-        (
-            JOB,
-            (1, 38),
-            (
-                "Its Workload stays (KEP-5547, not observed).",
-                "Its PodGroup is deleted (KEP-5547, not observed).",
-                "A resume creates a new one.",
-            ),
-        ),
+        (JOB, (1, 38), BY_DESIGN),
+        (JOB, (1, 39), BY_DESIGN),
         (JOB, (1, 35), UNKNOWN),
-        (JOB, (1, 39), UNKNOWN),
         (JOB, None, UNKNOWN),
         (
             JOBSET,

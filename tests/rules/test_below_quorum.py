@@ -212,7 +212,12 @@ def test_a_basic_group_has_no_quorum() -> None:
 
 @pytest.mark.parametrize(
     ("minor", "way"),
-    [((1, 37), "no restart"), ((1, 36), "needs re-creating"), (None, "needs re-creating")],
+    [
+        ((1, 39), "no restart"),
+        ((1, 37), "no restart"),
+        ((1, 36), "needs re-creating"),
+        (None, "needs re-creating"),
+    ],
 )
 def test_a_bare_group_needs_more_pods_or_a_lower_quorum(
     minor: tuple[int, int] | None, way: str
@@ -227,7 +232,8 @@ def test_a_bare_group_needs_more_pods_or_a_lower_quorum(
 
 
 @pytest.mark.parametrize(
-    ("minor", "way"), [((1, 37), "no restart"), ((1, 36), "needs re-creating")]
+    ("minor", "way"),
+    [((1, 38), "no restart"), ((1, 37), "no restart"), ((1, 36), "needs re-creating")],
 )
 def test_a_job_requests_fewer_pods_than_the_quorum(minor: tuple[int, int], way: str) -> None:
     """1.36.3 forbids another parallelism of a Job in a gang, and any change of a PodGroup."""

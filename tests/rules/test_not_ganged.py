@@ -74,6 +74,9 @@ def test_no_pods_yet() -> None:
             ),
         ),
         ((1, 33), ()),
+        # Stable in 1.38, so no gate explains a cluster without groups.
+        ((1, 38), ()),
+        ((1, 39), ()),
         (None, ()),
     ],
 )

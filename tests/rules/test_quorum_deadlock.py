@@ -4,6 +4,8 @@ import json
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
 from gangboard.domain.health import Health
 from gangboard.domain.owner import Dependency
 from gangboard.facts.unit import Unit
@@ -43,6 +45,12 @@ def test_the_driver_waits_for_those_that_wait_for_it() -> None:
         "Give driver and workers a PodGroup each (needs re-creating).",
     )
     assert first_code(deadlocked()) == "quorum-deadlock"
+
+
+@pytest.mark.parametrize("version", ["v1", "v1alpha3", "v2"])
+def test_minimum_can_be_changed_in_later_versions(version: str) -> None:
+    finding = require_finding("quorum-deadlock", deadlocked(version=version))
+    assert finding.advice_texts[0].startswith("Lower minCount of PodGroup ring to 1 (no restart):")
 
 
 def test_minimum_cannot_be_changed_in_136() -> None:

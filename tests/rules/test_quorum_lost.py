@@ -81,6 +81,13 @@ def test_a_hold_has_to_be_released() -> None:
     )
 
 
+@pytest.mark.parametrize("version", ["v1", "v1beta1", "v1alpha3", "v2"])
+def test_a_podgroup_since_137_can_be_changed(version: str) -> None:
+    assert require_finding("quorum-lost", held(version=version)).advice_texts[1:] == (
+        "Lower minCount of PodGroup ring to 4 (no restart).",
+    )
+
+
 def test_a_podgroup_of_136_cannot_be_changed() -> None:
     assert require_finding("quorum-lost", held(version="v1alpha2")).advice_texts == (
         "Resume Job run-workers-2.",
@@ -126,20 +133,27 @@ def test_a_member_whose_index_failed_for_good_is_missing_to_the_quorum() -> None
     )
 
 
-def resumed(request: GangRequest | None) -> Unit:
+def resumed(request: GangRequest | None, minor: tuple[int, int] = (1, 37)) -> Unit:
     """One of four is done, the Job was suspended and resumed: three wait, and its group needs four."""
     job = a_job("sweep", pods=4, group_name="ring", succeeded_pods=1, gang_request=request)
     done = a_pod("sweep-0", of=job, group="ring", on="n0", phase="Succeeded")
     waiting = [a_pod(f"sweep-{index}", of=job, group="ring") for index in (1, 2, 3)]
     group = a_group("ring", quorum=4, of=job)
-    return unit_of(job, group, done, *waiting, facts={"kubernetes": (1, 37)})
+    return unit_of(job, group, done, *waiting, facts={"kubernetes": minor})
 
 
+@pytest.mark.parametrize("minor", [(1, 37), (1, 38), (1, 39)])
 @pytest.mark.parametrize("derived", [True, False])
-def test_the_quorum_of_a_job_is_lowered_in_its_spec(derived: bool) -> None:
-    unit = resumed(GangRequest("gang", 4, derived=derived))
+def test_the_quorum_of_a_job_is_lowered_in_its_spec(derived: bool, minor: tuple[int, int]) -> None:
+    unit = resumed(GangRequest("gang", 4, derived=derived), minor)
     assert require_finding("quorum-lost", unit).advice_texts == (
         "Set minCount of Job sweep to 3 (no restart).",
+    )
+
+
+def test_the_quorum_of_a_job_of_136_cannot_be_lowered() -> None:
+    assert (
+        require_finding("quorum-lost", resumed(GangRequest("gang", 4), (1, 36))).advice_texts == ()
     )
 
 

@@ -8,7 +8,6 @@ import pytest
 
 from gangboard.domain.advice import AdviceKind, ChangeMethod
 from gangboard.placement.advice.change_methods import (
-    V1_35,
     V1_36,
     V1_37,
     ChangedObject,
@@ -21,6 +20,7 @@ from tests.controlplane.nodes import node
 from tests.controlplane.objects import job, pod, podgroup, workload
 
 pytestmark = pytest.mark.controlplane
+V1_35 = (1, 35)
 VERSIONS = {V1_35: "v1alpha1", V1_36: "v1alpha2", V1_37: "v1beta1"}
 
 

@@ -30,10 +30,10 @@ from gangboard.owners.job.conduct import MovedJob
 from gangboard.owners.job.creation import INDEXED
 from gangboard.plugins.owner_kind import KindNotes, OwnerKind
 
-_KEEPS_GROUPS = ((1, 36), (1, 37))
-"""Versions of Kubernetes whose Job controller keeps the groups of a suspended Job."""
+_CREATES_GROUPS = 1, 36
+"""The first version of Kubernetes whose Job controller creates groups. It keeps those of a suspended Job."""
 _DELETES_GROUPS = 1, 38
-"""The version whose Job controller deletes the PodGroup and keeps the Workload, by its design."""
+"""The first version whose Job controller deletes the PodGroup and keeps the Workload, by its design."""
 _OUTCOMES = {"Failed": Outcome.FAILED, "Complete": Outcome.SUCCEEDED}
 
 
@@ -167,13 +167,13 @@ class Job(OwnerKind):
     ) -> GroupFate | None:
         """Return the fate of its Workload and PodGroup by the version of the Job controller.
 
-        We observed that 1.36 and 1.37 keep both (real-owners.md §4). KEP-5547 changes that for 1.38.
+        We observed that 1.36 and 1.37 keep both (real-owners.md §4). KEP-5547 changes that from 1.38 on.
         """
-        if kubernetes in _KEEPS_GROUPS:
+        if kubernetes is None or kubernetes < _CREATES_GROUPS:
+            return None
+        if kubernetes < _DELETES_GROUPS:
             return GroupFate(is_kept=True)
-        if kubernetes == _DELETES_GROUPS:
-            return GroupFate(is_kept=group.meta.ref.kind == "Workload", design="KEP-5547")
-        return None
+        return GroupFate(is_kept=group.meta.ref.kind == "Workload", design="KEP-5547")
 
     def creates(self, manifest: Manifest, context: CreationContext) -> Iterable[Manifest]:
         """Return its Workload and PodGroup, and its pods unless it is suspended."""

@@ -1,7 +1,9 @@
 """Whether a change of a gang's object works in place or needs a re-created object.
 
-Dry runs on real control planes prove every row, in each run of tests/placement/test_change_methods.py. Other changes
-need a re-created object, which always works.
+Dry runs on the control planes of 1.35, 1.36 and 1.37 prove every row, in each run of
+tests/placement/test_change_methods.py. Later versions follow the row, because the API never makes a mutable field
+immutable. If a later server refused the change all the same, the object would stay as it is. Other changes need a
+re-created object, which always works.
 """
 
 from __future__ import annotations
@@ -13,7 +15,10 @@ from gangboard.domain.advice import AdviceKind, ChangeMethod
 
 Minor = tuple[int, int]
 
-V1_35, V1_36, V1_37 = (1, 35), (1, 36), (1, 37)
+V1_36, V1_37 = (1, 36), (1, 37)
+_ELASTIC_JOBS = (1, 27)
+"""The first minor in which an Indexed Job can change its completions together with its parallelism (KEP-3715)."""
+_ALWAYS = (1, 0)
 
 
 class ChangedObject(StrEnum):
@@ -34,20 +39,24 @@ class ChangedObject(StrEnum):
     WORKLOAD = "Workload"
 
 
-_EVERY = frozenset({V1_35, V1_36, V1_37})
-
-_IN_PLACE: Mapping[tuple[AdviceKind, ChangedObject], frozenset[Minor]] = {
-    (AdviceKind.SIZE, ChangedObject.JOB): _EVERY,
-    (AdviceKind.SIZE, ChangedObject.GANG_JOB): frozenset({V1_37}),
-    (AdviceKind.QUORUM, ChangedObject.GANG_JOB): frozenset({V1_37}),
-    (AdviceKind.QUORUM, ChangedObject.POD_GROUP): frozenset({V1_37}),
-    (AdviceKind.TOLERATE, ChangedObject.POD): _EVERY,
+_SINCE: Mapping[tuple[AdviceKind, ChangedObject], Minor] = {
+    (AdviceKind.SIZE, ChangedObject.JOB): _ELASTIC_JOBS,
+    (AdviceKind.SIZE, ChangedObject.GANG_JOB): V1_37,
+    (AdviceKind.QUORUM, ChangedObject.GANG_JOB): V1_37,
+    (AdviceKind.QUORUM, ChangedObject.POD_GROUP): V1_37,
+    (AdviceKind.TOLERATE, ChangedObject.POD): _ALWAYS,
 }
+"""The first minor version in which a change works in place. Every later version allows it as well."""
 
 
 def change_method(
     change: AdviceKind, changed_object: ChangedObject, minor: Minor | None
 ) -> ChangeMethod:
-    """Return how the change works on a cluster of this minor version. An unknown version (None) means re-creation."""
-    known = _IN_PLACE.get((change, changed_object), frozenset())
-    return ChangeMethod.IN_PLACE if minor in known else ChangeMethod.RECREATE
+    """Return how the change works on a cluster of this minor version.
+
+    An unknown version (None) means re-creation, because the cluster may be older than the row.
+    """
+    since = _SINCE.get((change, changed_object))
+    if since is None or minor is None or minor < since:
+        return ChangeMethod.RECREATE
+    return ChangeMethod.IN_PLACE

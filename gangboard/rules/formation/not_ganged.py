@@ -30,7 +30,10 @@ _GATES = {
     (1, 36): (("GenericWorkload", "GangScheduling"), "v1alpha2"),
     (1, 37): (("GenericWorkload",), "v1beta1"),
 }
-"""Feature gates, all off by default, and API version that a cluster of this minor version needs to schedule gangs."""
+"""Feature gates, all off by default, and API version that a cluster of this minor version needs to schedule gangs.
+
+Later versions are not listed, because 1.38 serves the stable `v1` without a gate (KEP-4671).
+"""
 _WITHOUT_GROUPS = "v1alpha1"
 """The version (1.35) in which groups are not objects."""
 

@@ -19,8 +19,8 @@ from gangboard.facts.state_since import not_formed_since
 from gangboard.facts.unit import Unit, live_count
 from gangboard.plugins.rule import UnitRule
 
-# API versions in which `gang.minCount` is mutable (1.37). In 1.36 a PodGroup is immutable.
-_MUTABLE = ("v1", "v1beta1", "v1alpha3")
+_IMMUTABLE = ("v1alpha1", "v1alpha2")
+"""API versions of 1.35 and 1.36, in which a group cannot be changed. Since 1.37 `gang.minCount` is mutable."""
 
 
 def find(unit: Unit) -> Finding | None:
@@ -52,13 +52,13 @@ def find(unit: Unit) -> Finding | None:
 def _advice(unit: Unit, wait: Waiting, possible: int) -> tuple[AdvisedStep | str, ...]:
     """Return the steps that end the deadlock.
 
-    minCount can be lowered on 1.37, and the change lasts if no controller owns the PodGroup.
+    minCount can be lowered since 1.37, and the change lasts if no controller owns the PodGroup.
     """
     if unit.gang.traits.quorum_field:
         return _owner_advice(unit, possible)
     separate = f"Give {wait.dependency.role} and {wait.role.name} a PodGroup each ({ChangeMethod.RECREATE})."
     group = unit.group
-    if group is None or group.meta.api_version not in _MUTABLE or group.meta.controller is not None:
+    if group is None or group.meta.api_version in _IMMUTABLE or group.meta.controller is not None:
         return (separate,)
     if possible < 1:
         return (separate,)

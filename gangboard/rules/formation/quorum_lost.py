@@ -21,9 +21,10 @@ from gangboard.placement.advice.change_methods import ChangedObject, change_meth
 from gangboard.plugins.rule import UnitRule
 
 _CORE = "scheduling.k8s.io"
-# API versions in which `gang.minCount` is mutable (1.37). A lower value admits the replacement at once
-# (observed on 1.37.0). In 1.36 a PodGroup is immutable.
-_MUTABLE = ("v1", "v1beta1", "v1alpha3")
+_IMMUTABLE = ("v1alpha1", "v1alpha2")
+"""API versions of 1.35 and 1.36, in which a group cannot be changed. Since 1.37 `gang.minCount` is mutable.
+
+A lower value admits the replacement at once (observed on 1.37.0)."""
 
 
 def find(unit: Unit) -> Finding | None:
@@ -81,7 +82,8 @@ def _advice(unit: Unit, possible: int) -> list[AdvisedStep | str]:
     if held and possible + unit.held >= (unit.quorum or 0):
         steps.append(resume_step(unit.gang, held, "."))
     group = unit.group
-    if group is not None and group.meta.api_version in _MUTABLE and group.meta.controller is None:
+    is_mutable = group is not None and group.meta.api_version not in _IMMUTABLE
+    if group is not None and is_mutable and group.meta.controller is None:
         steps.append(
             f"Lower minCount of PodGroup {group.meta.ref.name} to {possible} ({ChangeMethod.IN_PLACE})."
         )
