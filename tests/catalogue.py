@@ -34,8 +34,13 @@ _MADE_UP = re.compile(
 """Names, texts and advice that a test has made up: no example of what people read."""
 _HOMES = ("tests/rules/", "tests/groups/", "tests/owners/", "tests/queues/", "tests/diagnosis/")
 """Where a reason has its own tests, those first that are nearest to it."""
-_HOSTILE = ("tests/diagnosis/test_hostile_text.py", "tests/diagnosis/test_largest_numbers.py")
-"""Tests whose objects have hostile names and the largest numbers: no examples either."""
+_HOSTILE = (
+    "tests/diagnosis/test_hostile_text.py",
+    "tests/diagnosis/test_largest_numbers.py",
+    "tests/groups/test_reasons_in_order.py",
+    "tests/rules/test_causes_at_the_end.py",
+)
+"""Tests whose objects have hostile names, invented errors and the largest numbers: no examples either."""
 _said: list[Finding] = []
 _recorded: dict[tuple[str, str], ReasonExample] = {}
 

@@ -100,30 +100,39 @@ def sentence(text: str) -> str:
 
 
 def shorten(text: str) -> str:
-    """Return the text on one line, cut at about 300 characters with an ellipsis."""
-    line = " ".join(text.split())
-    return line if len(line) <= _LONGEST else f"{line[:_LONGEST].rstrip()}…"
+    """Return the text on one line, without its middle if it is longer than 300 characters.
+
+    The end stays, because wrapped errors have their cause there.
+    """
+    return _keep_ends(text, _LONGEST)
 
 
 def quote(text: str) -> str:
-    """Return the text on one line for a sentence, cut after the last word within 100 characters."""
+    """Return the text on one line for a sentence, without its middle if it is longer than 100 characters.
+
+    The end stays, because wrapped errors have their cause there.
+    """
+    return _keep_ends(text, _LONGEST_QUOTE)
+
+
+def _keep_ends(text: str, longest: int) -> str:
+    line = " ".join(text.split())
+    if len(line) <= longest:
+        return line
+    head, tail = line[: longest // 3], line[-(2 * longest // 3) :]
+    return f"{head.rpartition(' ')[0] or head} … {tail.partition(' ')[2] or tail}"
+
+
+def quote_list(text: str) -> str:
+    """Return a list on one line for a sentence, cut after the last word within 100 characters.
+
+    Its most important item must come first. Use `quote` for any other text.
+    """
     line = " ".join(text.split())
     if len(line) <= _LONGEST_QUOTE:
         return line
     cut = line[:_LONGEST_QUOTE]
     return f"{(cut.rpartition(' ')[0] or cut).rstrip(' ,;:')}…"
-
-
-def quote_ends(text: str) -> str:
-    """Return the text on one line, without its middle if it is longer than 100 characters.
-
-    The end stays, because wrapped errors have their cause there.
-    """
-    line = " ".join(text.split())
-    if len(line) <= _LONGEST_QUOTE:
-        return line
-    head, tail = line[: _LONGEST_QUOTE // 3], line[-2 * _LONGEST_QUOTE // 3 :]
-    return f"{head.rpartition(' ')[0] or head} … {tail.partition(' ')[2] or tail}"
 
 
 def remaining_pods_text(pods: Iterable[Pod]) -> str:

@@ -30,7 +30,6 @@ _NO_ACCOUNT = re.compile(
 )
 _NO_PRIORITY = re.compile(r"no PriorityClass with name (?P<name>[\w.-]+) was found")
 _DENIED = re.compile(r'^admission webhook "([^"]{1,253})" denied the request: ')
-_BY_WEBHOOK = r"webhook “\1”: "
 _WEBHOOK_DOWN = re.compile(r'failed calling webhook "(?P<name>[^"]+)"')
 
 _REFUSED = {"the rest": "The rest is", "them": "They are", "it": "It is"}
@@ -61,7 +60,9 @@ class CreationRefusal:
     def about(self, pronoun: str) -> str:
         """Return the sentence about the refusal of `the rest`, `them` or `it`."""
         if not self.quota:
-            return f"{_REFUSED[pronoun]} refused: {sentence(quote(_DENIED.sub(_BY_WEBHOOK, self.text)))}"
+            webhook = _DENIED.match(self.text)
+            by = f"webhook “{webhook[1]}”: " if webhook is not None else ""
+            return f"{_REFUSED[pronoun]} refused: {by}{sentence(quote(_DENIED.sub('', self.text)))}"
         used = ", ".join(_used(limit) for limit in self.limits)
         return f"ResourceQuota “{self.quota}” refuses {pronoun}: {used}."
 

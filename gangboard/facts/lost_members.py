@@ -15,7 +15,6 @@ from gangboard.domain.text import (
     names,
     out_of,
     plural,
-    quote,
     sentence,
     shorten,
 )
@@ -196,8 +195,8 @@ def _scheduler_report(unit: Unit, waiting: int, reason: str) -> str:
         tried = waiting - sum(pod.is_waiting_for_group and not pod.gates for pod in unit.unplaced)
         refused = tried if unit.quorum is not None else len(unit.refused) or tried
         if not refused:
-            return sentence(f"{_wait(waiting)} for the rest of the group: {quote(message.reasons)}")
-        text = sentence(f"{does_not_fit(refused)}: {quote(message.reasons)}")
+            return sentence(f"{_wait(waiting)} for the rest of the group: {message.quoted_reasons}")
+        text = sentence(f"{does_not_fit(refused)}: {message.quoted_reasons}")
         rest = waiting - refused
         return f"{text} {_wait(rest)} for the scheduler." if rest else text
     failed = best_scheduler_message(scheduler_errors(unit))

@@ -11,10 +11,10 @@ from datetime import datetime
 
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.quota import Queue
-from gangboard.domain.text import count, quote, sentence
+from gangboard.domain.text import count, sentence
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.findings import unit_finding
-from gangboard.facts.scheduler_text import scheduler_messages
+from gangboard.facts.scheduler_text import quote_refusal, scheduler_messages
 from gangboard.facts.unit import Unit, lacks_nodes
 from gangboard.plugins.rule import UnitRule
 
@@ -80,7 +80,9 @@ def gang_refusal(
     return unit_finding(
         rule,
         unit,
-        sentence(f"{summary}: {quote(cause)}" if cause else f"{summary}, and does not say why"),
+        sentence(
+            f"{summary}: {quote_refusal(cause)}" if cause else f"{summary}, and does not say why"
+        ),
         evidence=(
             Evidence("pods placed", f"{len(unit.placed)} of {unit.wanted}", unit.owner.meta.ref),
             *(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -16,6 +16,7 @@ from gangboard.domain.bounded_cache import MEBIBYTE, bounded_cache
 from gangboard.domain.objects import Condition, ObjectRef
 from gangboard.domain.placement_result import PlacementCause
 from gangboard.domain.pod import GROUP_WAIT_TEXTS, Pod
+from gangboard.domain.text import quote, quote_list
 from gangboard.facts.attempts import latest
 from gangboard.facts.unit import Unit, lacks_nodes
 
@@ -33,13 +34,24 @@ _REASONS = re.compile(
     r"\d{1,9}/\d{1,9} nodes are available: (.*?)(?:; (?:Saturated|Excluded) nodes \(.*)?$"
 )
 _NEXT_REASON = re.compile(r"[,.] (?=\d+ )")
+# Lists of all schedulers, such as `0/6 nodes are unavailable: …` and `no nodes with enough resources were found: …`.
+_NODE_LIST = re.compile(
+    r"((?:\d{1,9}/\d{1,9}|all|no) nodes (?:are (?:un)?available|with enough resources were found): )(?=\d)"
+)
+_NODE_NAMES = re.compile(r"; (?:Saturated|Excluded) nodes \(.*")
+"""Last lines of later releases (kubernetes#142315). The line before them has the cause."""
+_LONGEST_BEGINNING = 50
+"""Longest text in characters before the reasons. A longer one would leave too few characters for them."""
+_REPEATED = re.compile(r" \(\d{1,9}x\)$")
+"""A reason with its number of nodes behind it: `Insufficient cpu (3x)`, in a list with semicolons."""
 UNSCHEDULABLE = "Unschedulable"
 """Reason with which the scheduler reports that it found no node."""
 ONE_SCHEDULER = "should have the same .spec.schedulerName"
 """Part of the error about pods of a group that name several schedulers (schedule_one_podgroup.go, 1.36 and 1.37)."""
 _NO_ATTEMPT = frozenset({"", "SchedulingGated"})
 """Reasons without a failed attempt: an empty one, and the gates of a pod."""
-_LACK = "Insufficient "
+_LACKS = ("Insufficient ", "didn't have enough ")
+"""Parts of reasons about resources, as schedulers write them."""
 _COUNTED = re.compile(r"(\d{1,9}) (.*)")
 _PREEMPTION = re.compile(r"(?:no new claims to deallocate, )?(?:pod group )?preemption: .*")
 _INFORMATIVE = ("preemptionPolicy=Never", "terminating pod on the nominated node")
@@ -62,18 +74,44 @@ class SchedulerMessage:
     since: datetime | None
 
     @property
-    def reasons(self) -> str:
-        """Its reasons with their numbers of nodes, without the total number of nodes. Else the text.
+    def quoted(self) -> str:
+        """Its text for a sentence, see `quote_refusal`."""
+        return quote_refusal(self.text)
 
-        Insufficient resources come first, because other reasons are often about nodes for other workloads.
-        """
-        counted = sorted(
-            node_reasons(self.text), key=lambda reason: not reason[0].startswith(_LACK)
+    @property
+    def quoted_reasons(self) -> str:
+        """Its reasons for a sentence, without the total number of nodes. Without reasons, the quoted text."""
+        counted = node_reasons(self.text)
+        if not counted:
+            return self.quoted
+        return _quote_reasons(
+            "", [f"{nodes} {reason}" if nodes else reason for reason, nodes in counted]
         )
-        return (
-            ", ".join(f"{nodes} {reason}" if nodes else reason for reason, nodes in counted)
-            or self.text
+
+
+def quote_refusal(text: str) -> str:
+    """Return the text with which a scheduler refuses pods, for a sentence.
+
+    In a list of reasons why nodes are not available, insufficient resources come first, because other reasons are
+    often about nodes for other workloads. Any other text keeps its end.
+    """
+    whole = " ".join(text.split()).rstrip(" .,;")
+    line = _NODE_NAMES.sub("", whole)
+    if match := _NODE_LIST.search(line):
+        beginning = line[: match.end()]
+        return _quote_reasons(
+            beginning if len(beginning) <= _LONGEST_BEGINNING else match[1],
+            _NEXT_REASON.split(line[match.end() :]),
         )
+    reasons = line.split("; ")
+    if all(map(_REPEATED.search, reasons)):
+        return _quote_reasons("", reasons, "; ")
+    return quote(whole) if line == whole else quote_list(line)
+
+
+def _quote_reasons(beginning: str, reasons: Iterable[str], separator: str = ", ") -> str:
+    ordered = sorted(reasons, key=lambda reason: not any(lack in reason for lack in _LACKS))
+    return quote_list(f"{beginning}{separator.join(ordered)}")
 
 
 def clean(text: str) -> str:

@@ -7,10 +7,8 @@ from gangboard.domain.text import (
     for_each,
     names,
     out_of,
-    quote,
     remaining_pods_text,
     sentence,
-    shorten,
 )
 from gangboard.facts.findings import scope
 from tests.domain_objects import a_job, a_jobset, a_pod, a_role, ago
@@ -43,17 +41,6 @@ def test_counts_have_singular_and_plural() -> None:
 )
 def test_a_sentence_has_one_full_stop(text: str, said: str) -> None:
     assert sentence(text) == said
-
-
-def test_long_quotes_are_cut() -> None:
-    assert len(shorten("x" * 1000)) == 301
-    assert shorten("a\n  b") == "a b"
-
-
-def test_a_quote_is_cut_after_a_whole_word() -> None:
-    assert quote("a\n  b") == "a b"
-    assert quote(f"{'word, ' * 16}x{'y' * 100}") == f"{'word, ' * 15}word…"
-    assert len(quote("x" * 1000)) == 101
 
 
 def test_remaining_pods_are_counted_by_state() -> None:

@@ -10,7 +10,7 @@ from gangboard.decode.wire import read_time
 from gangboard.domain.advice import ChangeMethod
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.objects import ObjectRef
-from gangboard.domain.text import count, label, plural, quote
+from gangboard.domain.text import count, label, plural
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.findings import unit_finding
 from gangboard.facts.lost_members import running_members_text
@@ -22,6 +22,7 @@ from gangboard.facts.scheduler_rules import (
     queue_of,
     waiting_for_quota,
 )
+from gangboard.facts.scheduler_text import quote_refusal
 from gangboard.facts.unit import Unit, lacks_nodes
 from gangboard.plugins.rule import UnitRule
 
@@ -44,7 +45,8 @@ _LONGEST_GRACE = timedelta(days=3650)
 
 _TOO_FEW_RESOURCES = re.compile(
     r"Resources were found for (\d{1,9}) pods? while (\d{1,9}) (?:is|are) required for gang scheduling\. "
-    r"Additional pods cannot be scheduled due to: (.*)"
+    r"Additional pods cannot be scheduled due to: (.*)",
+    re.DOTALL,  # each reason is a line of its own (pod_errors.go of v0.12.0)
 )
 _LIMIT = re.compile(
     r"Limit is (.{1,60}?), currently (.{1,60}?) allocated and workload requested (.*)"
@@ -189,7 +191,7 @@ def _find_evicted(unit: Unit) -> Finding | None:
         cause = _TOO_FEW_RESOURCES.search(_condition_text(unit))
         why = f"{count(number, 'pod')} {plural(number, 'wait')} for capacity"
         if cause is not None:
-            why = quote(cause[3].rstrip(". "))
+            why = quote_refusal(cause[3])
         return unit_finding(
             EVICTED,
             unit,

@@ -10,10 +10,11 @@ from gangboard.domain.event import Event
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.pod import Pod
 from gangboard.domain.resources import scheduler_units
-from gangboard.domain.text import count, is_or_are, out_of, quote, sentence
+from gangboard.domain.text import count, is_or_are, out_of, sentence
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.findings import unit_finding
 from gangboard.facts.scheduler_rules import gang_refusal, no_room, waiting_for_quota
+from gangboard.facts.scheduler_text import quote_refusal
 from gangboard.facts.unit import Unit
 from gangboard.placement.amounts import format_amount, format_quantity
 from gangboard.plugins.rule import UnitRule
@@ -197,7 +198,7 @@ def _find_reserved(unit: Unit) -> Finding | None:
         unit,
         sentence(
             f"{SCHEDULER} holds {count(len(untried), 'pod')} back until the placeholders of application "
-            f"{application} are placed{no_node}{f': {quote(cause)}' if cause else ''}"
+            f"{application} are placed{no_node}{f': {quote_refusal(cause)}' if cause else ''}"
         ),
         evidence=(_event_evidence(event), *_placeholder_evidence(held)),
         since=event.first_seen,

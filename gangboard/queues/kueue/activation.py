@@ -14,7 +14,7 @@ from gangboard.domain.objects import Condition, Meta, find_condition
 from gangboard.domain.owner import Owner
 from gangboard.domain.queue import FinalRejection, QueueEntry
 from gangboard.domain.shell import command
-from gangboard.domain.text import label, quote_ends
+from gangboard.domain.text import label, quote
 from gangboard.facts.gang import Gang
 from gangboard.plugins.lever import Lever
 from gangboard.policy.decision import (
@@ -202,4 +202,4 @@ def _cause_text(evicted: Condition) -> str:
     text = checks_text(evicted.message, "refused it", "refused it")
     if text:
         return text
-    return f"“{quote_ends((evicted.message or evicted.reason).removeprefix(_MESSAGE_PREFIX))}”"
+    return f"“{quote((evicted.message or evicted.reason).removeprefix(_MESSAGE_PREFIX))}”"

@@ -18,7 +18,7 @@ from gangboard.domain.api_resource import Resource
 from gangboard.domain.objects import Condition
 from gangboard.domain.queue import QueueCode, QueueMessage
 from gangboard.domain.quota import QueueCheck
-from gangboard.domain.text import count, listed, names, quote_ends, shorten
+from gangboard.domain.text import count, listed, names, quote, shorten
 from gangboard.queues.kueue.queues import GROUP, VERSIONS
 
 _LIST = re.compile(r"AdmissionChecks? in \w+ state: (.*)", re.DOTALL)
@@ -57,7 +57,7 @@ def open_checks_message(
     text = next(
         (stripped for check in named if (stripped := _strip_controller_text(check.message))), ""
     )
-    quoted = f": “{quote_ends(text)}”" if text else ""
+    quoted = f": “{quote(text)}”" if text else ""
     verb = f"{verb_have} refused" if rejected else f"{verb_have} not passed yet"
     return QueueMessage(
         QueueCode.ADMISSION_CHECK,
@@ -79,7 +79,7 @@ def checks_text(message: str, of_one: str, of_several: str) -> str:
     checks = [_parse_check(entry) for entry in match[1].removeprefix('"').split(_SEPARATOR)]
     if len(checks) == 1:
         ((name, text),) = checks
-        return f"check {name} {of_one}: “{quote_ends(text)}”" if text else f"check {name} {of_one}"
+        return f"check {name} {of_one}: “{quote(text)}”" if text else f"check {name} {of_one}"
     return f"checks {_checks_list(checks)} {of_several}"
 
 
@@ -90,7 +90,7 @@ def _parse_check(entry: str) -> tuple[str, str]:
 
 
 def _checks_list(checks: Iterable[tuple[str, str]]) -> str:
-    texts = [f"{name} (“{quote_ends(text)}”)" if text else name for name, text in sorted(checks)]
+    texts = [f"{name} (“{quote(text)}”)" if text else name for name, text in sorted(checks)]
     remaining = len(texts) - _SHOWN
     return listed([*texts[:_SHOWN], f"{count(remaining, 'other')}"] if remaining > 0 else texts)
 

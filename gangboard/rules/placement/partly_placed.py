@@ -12,7 +12,7 @@ loss is the finding and the reason explains it.
 from __future__ import annotations
 
 from gangboard.domain.health import Health, Stage
-from gangboard.domain.text import count, does_not_fit, is_or_are, out_of, quote, sentence
+from gangboard.domain.text import count, does_not_fit, is_or_are, out_of, sentence
 from gangboard.domain.verdict import Finding
 from gangboard.facts.findings import unit_finding
 from gangboard.facts.lost_members import has_unrecovered_loss
@@ -43,7 +43,7 @@ def find(unit: Unit) -> Finding | None:
         message = reason.text
     else:
         message = does_not_fit(len(refused))
-        message = f"{message}: {quote(best.reasons)}" if best is not None else message
+        message = f"{message}: {best.quoted_reasons}" if best is not None else message
     message = f"{message[:1].upper()}{message[1:]}; {_placed_text(unit, elsewhere)}"
     advice, name_evidence, until = advice_of(unit)
     return unit_finding(

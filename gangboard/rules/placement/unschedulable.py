@@ -11,7 +11,7 @@ from __future__ import annotations
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.objects import node_ref
 from gangboard.domain.placement_result import Assessment, FitAnswer, PlacementCause
-from gangboard.domain.text import count, names, quote, sentence
+from gangboard.domain.text import count, names, sentence
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.findings import unit_finding
 from gangboard.facts.scheduler_text import (
@@ -70,8 +70,8 @@ def _message(unit: Unit, best: SchedulerMessage | None) -> str:
     if best is None:
         return sentence(f"{message}{within}{remark}")
     if not remark:
-        return sentence(f"{message}{within}: {quote(best.text)}")
-    return sentence(f"{message}{within}: {quote(best.reasons)}{remark}")
+        return sentence(f"{message}{within}: {best.quoted}")
+    return sentence(f"{message}{within}: {best.quoted_reasons}{remark}")
 
 
 def _arithmetic_remark(unit: Unit) -> str:

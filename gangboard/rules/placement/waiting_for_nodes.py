@@ -17,7 +17,7 @@ from datetime import datetime, timedelta
 
 from gangboard.domain.event import Event
 from gangboard.domain.health import Health, Stage
-from gangboard.domain.text import out_of, quote, sentence
+from gangboard.domain.text import out_of, quote_list, sentence
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.findings import unit_finding
 from gangboard.facts.provisioning import (
@@ -114,7 +114,7 @@ def _by_cluster_autoscaler(
     return unit_finding(
         RULE,
         unit,
-        f"cluster-autoscaler is adding nodes for {pods}: {quote(node_groups)}.",
+        f"cluster-autoscaler is adding nodes for {pods}: {quote_list(node_groups)}.",
         evidence=(
             Evidence("cluster-autoscaler says", newest.note, newest.regarding),
             *message_evidence_of(unit, messages),
