@@ -14,7 +14,7 @@ from gangboard.facts.gang import Gang
 from gangboard.plugins import registry
 from gangboard.plugins.queue_system import QueueSystem
 from gangboard.policy.decision import PlanRefusal
-from gangboard.policy.registry_lookups import kind_of, unknown_versions
+from gangboard.policy.registry_lookups import described_kind, kind_of, unknown_versions
 
 
 def not_in_gang(gang: Gang, uid: str) -> PlanRefusal:
@@ -169,9 +169,10 @@ def _managed(owner: Owner, name: str) -> PlanRefusal | None:
         if owner.managed_by in system.mirrors:
             return PlanRefusal(f"{name} {system.mirrors[owner.managed_by]}")
     if owner.managed_by:
+        field = ".".join(described_kind(owner).managed_by_field)
         return PlanRefusal(
-            f"{name} is managed by {owner.managed_by} (spec.managedBy), whose way to suspend it "
-            "gangboard does not know."
+            f"{name} is managed by {owner.managed_by} ({field}), whose way to suspend it gangboard does "
+            "not know."
         )
     return None
 

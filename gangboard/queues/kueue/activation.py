@@ -33,6 +33,7 @@ from gangboard.policy.exclusions import (
     read_exclusion,
 )
 from gangboard.policy.phrases import gang_stopped
+from gangboard.policy.registry_lookups import described_kind
 from gangboard.policy.requests import FieldChange, json_patch, object_path
 from gangboard.queues.kueue.admission_checks import checks_text
 
@@ -63,9 +64,10 @@ class WorkloadActive(Lever):
     def decide(self, gang: Gang, subject: Owner, desired: DesiredAction) -> Decision | PlanRefusal:
         """Return a patch of each Workload of the owner."""
         if not gang.queue.entries:
+            field = ".".join(described_kind(subject).suspend_field)
             return PlanRefusal(
                 f"{gang.name} is in queue {gang.queue.queue} of Kueue, which undoes a change of "
-                "spec.suspend, and no Workload of Kueue is known for it: it does not exist yet, or may not "
+                f"{field}, and no Workload of Kueue is known for it: it does not exist yet, or may not "
                 "be read."
             )
         active = desired.verb is Verb.RESUME

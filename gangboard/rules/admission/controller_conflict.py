@@ -165,9 +165,8 @@ def _advice(gang: Gang, conflict: _Conflict) -> str:
             f"runs. {system.suspend_instead}"
         )
     if controller is None or not gang.traits_of(controller).holds_jobs:
-        return (
-            f"Let only one of them set spec.suspend of {target}: stop {suspending} or {resuming}."
-        )
+        field = gang.traits_of(subject.meta.ref).suspend_field or "spec.suspend"
+        return f"Let only one of them set {field} of {target}: stop {suspending} or {resuming}."
     if gang.owner.suspended:
         return (
             f"Stop {resuming}, or resume {gang.owner.meta.ref.kind} {gang.owner.meta.ref.name}: "

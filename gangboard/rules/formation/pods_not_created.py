@@ -6,7 +6,7 @@ The gang is starting at first. It is blocked if no pod appears for two minutes a
 - the deletion of its last old pod
 - the readiness of the role that it depends on
 
-The Job controller ignores a Job with another manager (`spec.managedBy`), so the sentence names that manager.
+A controller ignores an object with another manager (`KindTraits.managed_by_field`), so the sentence names that manager.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from __future__ import annotations
 from gangboard.domain.advice import AdviceKind, AdvisedStep
 from gangboard.domain.group import label_of_group
 from gangboard.domain.health import Health, Stage
+from gangboard.domain.owner import Owner
 from gangboard.domain.shell import command
 from gangboard.domain.text import count, label, names, out_of, plural
 from gangboard.domain.verdict import Evidence, Finding
@@ -123,9 +124,11 @@ def _remarks(unit: Unit) -> str:
     preemption = last_preemption(unit) if is_bare_group(unit) and not unit.current else None
     if preemption is not None:
         remarks.append(f" Its pods were preempted by {preemptors_text(preemption)}.")
-    managers = sorted({owner.managed_by for owner in (unit.owner, *unit.jobs) if owner.managed_by})
-    if managers:
-        remarks.append(f" {names(managers)} must create them (spec.managedBy).")
+    managed = _managed(unit)
+    if managed:
+        managers = sorted({owner.managed_by for owner in managed})
+        fields = dict.fromkeys(_managed_by_field(unit, owner) for owner in managed)
+        remarks.append(f" {names(managers)} must create them ({names(fields)}).")
     terminating = len(unit.terminating) + (len(unit.gang.old_pods) if unit.missing_jobs else 0)
     if terminating:
         remarks.append(
@@ -153,8 +156,7 @@ def _advice(unit: Unit) -> tuple[AdvisedStep | str, ...]:
     awaited = awaited_pods(unit)
     if awaited:
         return (kept_pods_step(awaited),)
-    is_managed = any(owner.managed_by for owner in (unit.owner, *unit.jobs))
-    if is_managed or not unit.gang.cluster.events_known:
+    if _managed(unit) or not unit.gang.cluster.events_known:
         return ()
     if unexplained_jobs(unit):
         maker = unit.gang.traits.controller
@@ -176,6 +178,16 @@ def _advice(unit: Unit) -> tuple[AdvisedStep | str, ...]:
             ),
         )
     return (f"Start {_JOB_CONTROLLER} if it does not run: {_NO_REFUSAL}.",)
+
+
+def _managed(unit: Unit) -> list[Owner]:
+    """Return the owner and the Jobs of the unit whose pods another controller creates."""
+    makers = {maker.meta.ref.uid: maker for maker in (unit.owner, *unit.jobs)}
+    return [maker for maker in makers.values() if maker.managed_by]
+
+
+def _managed_by_field(unit: Unit, owner: Owner) -> str:
+    return unit.gang.traits_of(owner.meta.ref).managed_by_field
 
 
 def _look_at_quotas(text: str, unit: Unit) -> AdvisedStep:
@@ -228,11 +240,8 @@ def _evidence(unit: Unit) -> tuple[Evidence, ...]:
     existing = len(unit.current) + unit.succeeded
     evidence = [Evidence("pods", f"{existing} of {unit.wanted}", unit.owner.meta.ref)]
     evidence += [
-        Evidence(
-            unit.gang.traits_of(owner.meta.ref).managed_by_field, owner.managed_by, owner.meta.ref
-        )
-        for owner in {owner.meta.ref.uid: owner for owner in (unit.owner, *unit.jobs)}.values()
-        if owner.managed_by
+        Evidence(_managed_by_field(unit, owner), owner.managed_by, owner.meta.ref)
+        for owner in _managed(unit)
     ]
     evidence += preemptors_evidence(last_preemption(unit) if is_bare_group(unit) else None)
     return tuple(evidence)
