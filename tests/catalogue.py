@@ -21,6 +21,7 @@ import pytest
 from gangboard.domain.verdict import Finding
 from gangboard.plugins import reasons
 from tests import random_sets
+from tests.advised_commands import EXCEPTIONS, without_command
 from tests.evidence_labels import faults_of
 from tools.reasons_docs import EXAMPLES, ReasonExample, read_examples
 
@@ -69,6 +70,10 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
     """Record the sentences of a test, or compare them with the catalogue."""
     _said.clear()
     yield
+    bare = {text for entry in _said for text in without_command(entry.advice)}
+    assert not bare or item.nodeid.startswith((EXCEPTIONS, *_HOSTILE)), (
+        f"changes in place without a command, see tests/advised_commands.py: {sorted(bare)}"
+    )
     wrong = {fault for entry in _said for fault in faults_of(entry.evidence)}
     assert not wrong, f"labels of evidence, see tests/evidence_labels.py: {sorted(wrong)}"
     if item.config.getoption("--write-reasons"):

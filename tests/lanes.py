@@ -38,6 +38,7 @@ WAITING: tuple[Sequence[str], ...] = (
     ),
     (
         "queues/test_real_",
+        "controlplane/test_copied_commands.py",
         "controlplane/test_creates.py",
         "controlplane/checks/",
         "controlplane/forecasts/",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from gangboard.domain.advice import AdviceKind, AdvisedStep
@@ -25,21 +25,25 @@ def patch_command(
     if not numbers or not numbers.keys() <= traits.number_paths.keys():
         return ()
     values = {traits.number_paths[name]: number for name, number in numbers.items()}
-    return _merge_patch(traits, ref, values)
+    return merge_patch(traits.resource, ref, values)
 
 
 def resume_command(traits: KindTraits, ref: ObjectRef) -> tuple[str, ...]:
     """Return the arguments of the command that resumes an object by its suspend field, or empty as `patch_command`."""
-    return _merge_patch(traits, ref, {traits.suspend_field or "spec.suspend": False})
+    return merge_patch(traits.resource, ref, {traits.suspend_field or "spec.suspend": False})
 
 
-def _merge_patch(
-    traits: KindTraits, ref: ObjectRef, values: Mapping[str, int | bool]
+def merge_patch(
+    resource: str, ref: ObjectRef, values: Mapping[str, int | bool | str]
 ) -> tuple[str, ...]:
-    """Return the arguments of a merge patch. `values` is path → new value."""
-    arguments = command(
-        "kubectl patch {} {} -n {} --type=merge -p", traits.resource, ref.name, ref.namespace
-    )
+    """Return the arguments of the command that sets fields of an object.
+
+    `resource` is its name in kubectl, such as `jobs.batch`. `values` is path → new value. Empty if a name is not safe in
+    a shell.
+    """
+    names = (resource, ref.name, *([ref.namespace] if ref.namespace else []))
+    namespace = " -n {}" if ref.namespace else ""
+    arguments = command(f"kubectl patch {{}} {{}}{namespace} --type=merge -p", *names)
     if not arguments:
         return ()
     patch: dict[str, Any] = {}
@@ -50,6 +54,12 @@ def _merge_patch(
             target = target.setdefault(parent, {})
         target[leaf] = value
     return (*arguments, json.dumps(patch, separators=(",", ":")))
+
+
+def delete_pods(pods: Sequence[ObjectRef]) -> tuple[str, ...]:
+    """Return the arguments of the command that deletes pods of one namespace, or empty as `merge_patch`."""
+    names = [ref.name for ref in pods]
+    return command(f"kubectl delete pods -n {{}}{' {}' * len(names)}", pods[0].namespace, *names)
 
 
 def look_at_unready(pods: Iterable[ObjectRef]) -> tuple[AdvisedStep, ...]:

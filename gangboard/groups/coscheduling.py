@@ -17,6 +17,7 @@ from collections.abc import Mapping
 from gangboard.decode.key_fields import KeyField
 from gangboard.decode.wire import Int32, Wire, WireMeta, read_meta
 from gangboard.domain.group import Group, Policy
+from gangboard.domain.traits import KindTraits
 from gangboard.domain.verdict import Finding
 from gangboard.facts.scheduler_rules import gang_refusal, no_room
 from gangboard.facts.scheduler_text import best_scheduler_message, scheduler_messages
@@ -83,6 +84,9 @@ class Coscheduling(GroupingAPI):
     # The names in the Helm chart of scheduler-plugins and in the MPI operator.
     schedulers = ("scheduler-plugins-scheduler", "scheduler-plugins")
     any_name = True
+    traits: Mapping[str, KindTraits] = {
+        "PodGroup": KindTraits(number_paths={"minMember": "spec.minMember"})
+    }
     rules = (NO_ROOM,)
     notes = GroupingNotes(
         members=(

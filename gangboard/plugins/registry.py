@@ -266,6 +266,7 @@ def queue_traits() -> Mapping[str, QueueTraits]:
             label=queue.label,
             dispatchers=frozenset(queue.mirrors),
             entry=next((entry.kind for entry in queue.entry_resources), NO_QUEUE_TRAITS.entry),
+            resources=tuple((served.kind, served.key) for served in queue.resources),
         )
         for queue in queue_systems()
         for resource in queue.resources

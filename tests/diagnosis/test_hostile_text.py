@@ -42,6 +42,8 @@ from tests.rules.evaluation import require_finding, unit_of
 COMMANDS = ("x: kubectl delete namespace prod #", "x; kubectl delete namespace prod #")
 _STOLEN = "delete namespace prod"
 _WORD = re.compile(r"-{0,2}[A-Za-z0-9][A-Za-z0-9._=/:-]*")
+_PATCH = re.compile(r"""'(\{"\w+":)+(\d+|true|false|"None")(,"\w+":\d+)*\}+'""")
+"""A patch that sets fields named in our code to a number, a truth or our own word."""
 _BEGAN = datetime(2026, 11, 1, 8, tzinfo=UTC)
 _DETAIL = "Owner.detail"
 """Its keys are written by our decoders."""
@@ -166,7 +168,11 @@ def _check(
     findings = (*verdict.findings, *jobs)
     for finding in findings:
         for step in make_steps_to_take(_shown(finding), NamedObjects(nodes=_nodes(finding)), ()):
-            wrong = [word for word in step.command.split() if not _WORD.fullmatch(word)]
+            wrong = [
+                word
+                for word in step.command.split()
+                if not (_WORD.fullmatch(word) or _PATCH.fullmatch(word))
+            ]
             assert not wrong, (changed, step.command)
             assert _STOLEN not in step.command, (changed, step.command)
             assert "".join(segment.text for segment in step.segments) == step.text

@@ -129,8 +129,9 @@ def test_a_group_with_too_few_pods() -> None:
     result = verdict_of(ring(), *pods).finding
     assert (result.code, result.health) == ("below-quorum", Health.BLOCKED)
     assert result.message.startswith("Group ring has 2 of the 3 pods that it needs")
-    assert result.advice_texts == (
-        "Create 1 more pod in PodGroup ring, or lower the quorum of PodGroup ring from 3 to 2 (no restart).",
+    assert tuple(step.text for step in result.advice) == (
+        "Create 1 more pod in PodGroup ring.",
+        "Lower the quorum of PodGroup ring from 3 to 2 (no restart).",
     )
 
 

@@ -6,9 +6,11 @@ from collections.abc import Callable
 
 import pytest
 
+from gangboard.diagnosis.engine import assess
+from gangboard.domain.group import Group
 from gangboard.domain.pod import Pod
 from gangboard.facts.scheduler_text import quote_refusal
-from tests.domain_objects import a_job, a_pod
+from tests.domain_objects import NOW, a_job, a_pod
 from tests.gangs import assemble
 from tests.groups import test_coscheduling as coscheduling
 from tests.groups import test_kai as kai
@@ -81,10 +83,8 @@ def of_placeholders() -> str:
         yunikorn.event_of(pods[0], creating, "GangScheduling"),
         yunikorn.event_of(held, _repeated()),
     )
-    gang = assemble(
-        a_job("etl", pods=2), pods, now=yunikorn.NOW, events=events, placeholders=[held]
-    )
-    return yunikorn.assess(gang).finding.message
+    gang = assemble(a_job("etl", pods=2), pods, now=NOW, events=events, placeholders=[held])
+    return assess(gang).finding.message
 
 
 def of_an_unknown_scheduler() -> str:
@@ -105,7 +105,7 @@ def _repeated() -> str:
     return f"Unschedulable request 'uid-p0': {TAINT} (8x); Insufficient nvidia.com/gpu (17x); "
 
 
-def _refused_by_volcano(group: volcano.Group) -> list[Pod]:
+def _refused_by_volcano(group: Group) -> list[Pod]:
     return volcano.members(group, text="pod group is not ready")
 
 

@@ -393,11 +393,9 @@ def test_a_minimum_in_the_job_is_lowered_in_the_job(api: str) -> None:
     ]
     result = verdict_of(owner, group, *pods)
     assert result.finding.code == "below-quorum"
-    assert result.finding.advice_texts == (
-        (
-            "Lower schedulingPolicy.minAvailable of PyTorchJob run from 6 to 3 (no restart), or "
-            "scale PyTorchJob run up by 3 pods."
-        ),
+    assert tuple(step.text for step in result.finding.advice) == (
+        "Lower schedulingPolicy.minAvailable of PyTorchJob run from 6 to 3 (no restart).",
+        "Scale PyTorchJob run up by 3 pods.",
     )
 
 

@@ -87,7 +87,9 @@ def test_the_pod_of_a_lost_node_is_recreated(places: dict[str, Place]) -> None:
     wait(lambda: place.verdict().finding.advice, what="another node to be assigned", timeout=60)
     finding = place.verdict().finding
     assert f"Pod {name} requires node kq-pinned-run-" in finding.message
-    assert finding.advice_texts == (f"Delete pod {name}: its successor goes to kq-pinned-run-2.",)
+    (step,) = finding.advice
+    assert step.text == f"Delete pod {name}: its successor goes to kq-pinned-run-2."
+    assert step.command == ("kubectl", "delete", "pods", "-n", place.name, name)
     place.client.delete("v1", "Pod", name, place.name, grace=0)
     wait(
         lambda: place.told()["code"] == "running",

@@ -20,6 +20,7 @@ from tests.domain_objects import (
     an_event,
     child_jobs,
     facts_of,
+    failed,
 )
 from tests.groups import test_yunikorn as yunikorn
 from tests.owners import test_grove as grove
@@ -32,7 +33,6 @@ from tests.rules import test_objects_not_made as objects_not_made
 from tests.rules import test_pod_creation_refused as pod_creation
 from tests.rules import test_pod_setup_failing as pod_setup
 from tests.rules.evaluation import require_finding, require_gang_finding, unit_of
-from tests.rules.test_failed import failed
 
 CAUSE = "the certificate of policy.example.com has expired"
 LONG = f"{'failed to reconcile the object: could not call the server: ' * 6}{CAUSE}"

@@ -50,7 +50,8 @@ def test_a_manual_deactivation_is_explained() -> None:
     finding = require_gang_finding("deactivated", queued())
     assert finding.health is Health.SUSPENDED
     assert values_in(finding.message) == "jobset-run-3f2a1 gpu-lq"
-    assert values_in(*finding.advice_texts) == "spec.active jobset-run-3f2a1"
+    (step,) = finding.advice
+    assert values_in(step.text) == "spec.active jobset-run-3f2a1"
     assert finding.since == ago(90)
     assert finding.evidence[0].source is not None
     assert finding.evidence[0].source.group == "kueue.x-k8s.io"
@@ -123,7 +124,7 @@ def test_a_child_job_whose_own_entry_is_switched_off() -> None:
         "Workload job-run-workers-1-3f2a1 is deactivated, so queue gpu-lq does not admit Job "
         "run-workers-1."
     )
-    assert verdict.finding.advice_texts == (
+    assert tuple(step.text for step in verdict.finding.advice) == (
         "Set spec.active of Workload job-run-workers-1-3f2a1 to true to queue it again.",
     )
 

@@ -34,7 +34,9 @@ def test_a_missing_node_has_a_newly_assigned_replacement() -> None:
     lost = finding("n2")
     assert (lost.code, lost.health) == ("pinned-to-lost-node", Health.DEGRADED)
     assert "node n2, which is gone" in lost.message
-    assert values_in(*lost.advice_texts) == "moe-2 n3"
+    (step,) = lost.advice
+    assert values_in(step.text) == "moe-2 n3"
+    assert step.command == ("kubectl", "delete", "pods", "-n", "team-a", "moe-2")
 
 
 def test_a_missing_node_has_no_replacement() -> None:

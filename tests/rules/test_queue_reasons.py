@@ -225,47 +225,50 @@ def test_the_permanent_cause_of_several_entries_is_reported() -> None:
 GPU = QueueName("kueue.x-k8s.io", "ClusterQueue", "", "gpu")
 LOCAL = QueueName("kueue.x-k8s.io", "LocalQueue", "team-a", "gpu-lq")
 INACTIVE = "ClusterQueue gpu is inactive"
+LOOK = "Check condition Active of ClusterQueue gpu: it is stopped, or an object that it names is missing."
 AT = datetime(2026, 11, 27, 2, 18, tzinfo=UTC)
+START = "Set spec.stopPolicy of ClusterQueue gpu to None."
+START_ALIAS = "Set spec.stopPolicy of LocalQueue gpu-lq to None."
 STOPPED = {
     "state": QueueState.STOPPED,
     "stop_setting": "spec.stopPolicy Hold",
     "cause": "admitted workloads keep running",
-    "advice": "Start it.",
+    "advice": START,
 }
 
 
 @pytest.mark.parametrize(
     ("about", "queue", "alias", "cause", "advice"),
     [
-        (GPU, {}, {}, INACTIVE, "Look."),
-        (GPU, {"state": QueueState.STOPPED, "cause": "Hold", "advice": "Start it."}, {},
-         "ClusterQueue gpu is stopped", "Start it."),
+        (GPU, {}, {}, INACTIVE, LOOK),
+        (GPU, {"state": QueueState.STOPPED, "cause": "Hold", "advice": START}, {},
+         "ClusterQueue gpu is stopped", START),
         (GPU, {**STOPPED, "stopped_by": FieldWriter("kubectl-patch", AT, is_exact=True)}, {},
-         "ClusterQueue gpu is stopped (spec.stopPolicy Hold) with kubectl since 2026-11-27 02:18 UTC", "Start it."),
+         "ClusterQueue gpu is stopped (spec.stopPolicy Hold) with kubectl since 2026-11-27 02:18 UTC", START),
         (GPU, {**STOPPED, "stopped_by": FieldWriter("flux", AT)}, {},
-         "ClusterQueue gpu is stopped (spec.stopPolicy Hold) by flux at 2026-11-27 02:18 UTC or before", "Start it."),
+         "ClusterQueue gpu is stopped (spec.stopPolicy Hold) by flux at 2026-11-27 02:18 UTC or before", START),
         # Near miss: no known writer.
-        (GPU, STOPPED, {}, "ClusterQueue gpu is stopped (spec.stopPolicy Hold)", "Start it."),
+        (GPU, STOPPED, {}, "ClusterQueue gpu is stopped (spec.stopPolicy Hold)", START),
         (GPU, {"state": QueueState.INACTIVE, "cause": "flavor x does not exist", "advice": "Make x."}, {},
          f"{INACTIVE}: flavor x does not exist", "Make x."),
-        (GPU, {"state": QueueState.INACTIVE}, {}, INACTIVE, "Look."),
-        (LOCAL, {"state": QueueState.STOPPED, "advice": "Start it."}, {"state": QueueState.INACTIVE},
-         "ClusterQueue gpu is stopped", "Start it."),
-        (LOCAL, {}, {"state": QueueState.STOPPED, "advice": "Start it."}, "LocalQueue gpu-lq is stopped",
-         "Start it."),
-        (None, {"state": QueueState.STOPPED}, {}, INACTIVE, "Look."),
+        (GPU, {"state": QueueState.INACTIVE}, {}, INACTIVE, LOOK),
+        (LOCAL, {"state": QueueState.STOPPED, "advice": START}, {"state": QueueState.INACTIVE},
+         "ClusterQueue gpu is stopped", START),
+        (LOCAL, {}, {"state": QueueState.STOPPED, "advice": START_ALIAS}, "LocalQueue gpu-lq is stopped",
+         START_ALIAS),
+        (None, {"state": QueueState.STOPPED}, {}, INACTIVE, LOOK),
     ],
 )  # fmt: skip
 def test_an_observed_queue_distinguishes_stopped_from_inactive(
     about: QueueName | None, queue: dict[str, Any], alias: dict[str, Any], cause: str, advice: str
 ) -> None:
-    message = a_message("queue-stopped", INACTIVE, advice="Look.", about=about)
+    message = a_message("queue-stopped", INACTIVE, advice=LOOK, about=about)
     tree = QueueTree([a_queue("gpu", **queue), an_alias("gpu-lq", to="gpu", **alias)])
     finding = require_gang_finding(
         "queue-stopped", facts_of(QUEUED, an_entry(QUEUED, message=message), queues=tree)
     )
     assert finding.message == f"Queue gpu-lq cannot admit it: {cause}."
-    assert finding.advice_texts == (advice,)
+    assert [step.text for step in finding.advice] == [advice]
 
 
 def test_cohort_cycles_are_reported() -> None:

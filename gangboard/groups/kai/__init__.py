@@ -20,6 +20,7 @@ from gangboard.decode.quantities import Quantity, ResourceListReader, read_minim
 from gangboard.decode.wire import Int32, Wire, WireMeta, read_meta, read_text, read_time
 from gangboard.domain.group import Group, GroupFate, GroupTemplate, Policy
 from gangboard.domain.objects import Condition
+from gangboard.domain.traits import KindTraits
 from gangboard.groups.kai.reasons import (
     EVICTED_BY,
     GROUP,
@@ -201,6 +202,9 @@ class Kai(GroupingAPI):
         ),
     )
     annotations: Mapping[str, str] = {"pod-group-name": "PodGroup"}
+    traits: Mapping[str, KindTraits] = {
+        "PodGroup": KindTraits(number_paths={"minMember": "spec.minMember"})
+    }
     schedulers = ("kai-scheduler",)
     rules = RULES
     event_reasons = frozenset({EVICTED_BY})

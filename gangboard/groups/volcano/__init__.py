@@ -25,6 +25,7 @@ from gangboard.decode.quantities import Quantity, ResourceListReader
 from gangboard.decode.wire import Int32, Wire, WireCondition, WireMeta, read_conditions, read_meta
 from gangboard.domain.group import Group, GroupTemplate, Policy
 from gangboard.domain.objects import Condition, find_condition
+from gangboard.domain.traits import KindTraits
 from gangboard.groups.volcano.queue_state import GROUP, PHASE, REFUSED
 from gangboard.groups.volcano.readmission import OWN_PODS_COUNT_TWICE, WAITS_FOR_READMISSION
 from gangboard.groups.volcano.reasons import RULES
@@ -124,6 +125,9 @@ class Volcano(GroupingAPI):
         "scheduling.volcano.sh/group-name": "PodGroup",
     }
     schedulers = ("volcano",)
+    traits: Mapping[str, KindTraits] = {
+        "PodGroup": KindTraits(number_paths={"minMember": "spec.minMember"})
+    }
     rules = (*RULES, WAITS_FOR_READMISSION, OWN_PODS_COUNT_TWICE)
     event_reasons = frozenset({REFUSED})
     # The pod itself could be placed while its gang waits (unschedule_info.go of v1.14.1).

@@ -27,7 +27,7 @@ from gangboard.facts.findings import unit_finding
 from gangboard.facts.lost_members import running_members_text
 from gangboard.facts.unit import Unit
 from gangboard.owners.kubeflow import creation
-from gangboard.owners.kubeflow.training import QUORUM_FIELD, TrainingJob, role_of
+from gangboard.owners.kubeflow.training import QUORUM_FIELD, QUORUM_PATH, TrainingJob, role_of
 from gangboard.owners.kubeflow.wire import (
     LAUNCHER,
     OPERATOR,
@@ -216,6 +216,7 @@ class MPIJob(TrainingJob):
         ends_pods=True,
         resumes_jobs=True,
         quorum_field=QUORUM_FIELD,
+        number_paths={QUORUM_FIELD: QUORUM_PATH},
         pods_refused={
             "FailedCreatePod": ("Error creating: ",),
             "MPIJobFailed": ("worker pod created failed: ", "launcher pod created failed: "),

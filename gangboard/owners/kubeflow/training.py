@@ -48,6 +48,7 @@ from gangboard.policy.phrases import pods_deleted, pods_made
 
 QUORUM_FIELD = "schedulingPolicy.minAvailable"
 """Both operators write this field into the PodGroup of a job at each reconcile. It can be changed in place."""
+QUORUM_PATH = f"spec.runPolicy.{QUORUM_FIELD}"
 _OUTCOMES = {"Succeeded": Outcome.SUCCEEDED, "Failed": Outcome.FAILED}
 _ELASTIC, _NO_RUN_POLICY = "elastic", "no run policy"  # in `detail`
 _REFERENCE_KIND = "PyTorchJob"
@@ -64,6 +65,7 @@ class TrainingJob(OwnerKind):
     traits = KindTraits(
         ends_pods=True,
         quorum_field=QUORUM_FIELD,
+        number_paths={QUORUM_FIELD: QUORUM_PATH},
         pods_refused={"FailedCreatePod": ("Error creating: ",)},
     )
     own_managers = ("kubeflow.org/training-operator", "kubeflow.org/mpi-operator")

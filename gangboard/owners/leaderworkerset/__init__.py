@@ -38,13 +38,15 @@ from gangboard.decode.wire import (
     or_one,
     read_conditions,
 )
-from gangboard.domain.advice import ChangeMethod
+from gangboard.domain.advice import AdvisedStep, ChangeMethod
 from gangboard.domain.forecast import CreationContext, Manifest, ManifestFault
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.owner import LeaderState, Owner, PodRequests, Role
 from gangboard.domain.pod import Pod
 from gangboard.domain.text import out_of
+from gangboard.domain.traits import KindTraits
 from gangboard.domain.verdict import Evidence, Finding
+from gangboard.facts.copied_commands import patch_command
 from gangboard.facts.creation_refusal import newest_creation_refusal
 from gangboard.facts.findings import unit_finding
 from gangboard.facts.unit import Unit, is_formed
@@ -130,14 +132,18 @@ def _find_refused(unit: Unit) -> Finding | None:
     exist = f"{out_of(live, unit.wanted, 'pod')} {'exists' if live == 1 else 'exist'}."
     text = f"{exist} The StatefulSet of its {refused_set[1]}s is refused"
     log = "Read the log of the LeaderWorkerSet controller: it has the API server's words."
-    advice: tuple[str, ...] = (log,)
+    advice: tuple[AdvisedStep | str, ...] = (log,)
     evidence = [Evidence("refused", refusal.event.note, refusal.event.regarding)]
     if none_away and refused_set[1] == "leader":
         text = f"{text}: maxUnavailable of its rolloutStrategy is 0"
-        advice = (
-            f"Set maxUnavailable of its rolloutStrategy to 1 or more ({ChangeMethod.IN_PLACE}).",
-            log,
+        ref = owner.meta.ref
+        patch = patch_command(unit.gang.traits_of(ref), ref, {_MAX_UNAVAILABLE: 1})
+        step = AdvisedStep(
+            f"Set maxUnavailable of its rolloutStrategy to 1 ({ChangeMethod.IN_PLACE}).",
+            # A set that another controller made follows that object.
+            command=patch if owner.meta.controller is None else (),
         )
+        advice = (step, log)
         evidence.append(
             Evidence(_MAX_UNAVAILABLE_PATH, owner.detail[_MAX_UNAVAILABLE], owner.meta.ref)
         )
@@ -180,6 +186,7 @@ class LeaderWorkerSet(OwnerKind):
         ),
         tested="LeaderWorkerSet 0.9 on 1.37",
     )
+    traits = KindTraits(number_paths={_MAX_UNAVAILABLE: _MAX_UNAVAILABLE_PATH})
     makes = ()
     pod_label = _NAME
     no_lever = (

@@ -25,7 +25,7 @@ from gangboard.queues.kueue.evictions import (
     preemptor_uid,
 )
 from gangboard.queues.kueue.flavor_assignment import flavor_message
-from gangboard.queues.kueue.queues import GROUP
+from gangboard.queues.kueue.queues import GROUP, NOT_STOPPED, STOP_FIELD, start_command
 
 _PODS_LATE_TEXT = "the pods were not ready in time"
 _EVICTIONS = {
@@ -256,17 +256,19 @@ def _queue_fault_message(
     inactive = _INACTIVE.match(text)
     if inactive is not None or reserved.reason == "Suspended":
         queue = " ".join(inactive.groups()) if inactive is not None else "the queue"
+        about = _queue_name(inactive[1], inactive[2], namespace) if inactive is not None else None
         stopped = evicted is not None and _STOPPED.get(evicted.reason) == queue.partition(" ")[0]
         is_stopped = stopped or reserved.reason == "Suspended"
         return QueueMessage(
             QueueCode.QUEUE_STOPPED,
             f"{queue} is {'stopped' if is_stopped else 'inactive'}",
-            f"Set spec.stopPolicy of {queue} to None."
+            f"Set {STOP_FIELD} of {queue} to {NOT_STOPPED}."
             if is_stopped
             else f"Check condition Active of {queue}: it is stopped, or an object that it names is missing.",
-            about=_queue_name(inactive[1], inactive[2], namespace)
-            if inactive is not None
-            else None,
+            command=start_command(about.kind, about.namespace, about.name)
+            if is_stopped and about is not None
+            else (),
+            about=about,
             is_out_of_line=True,
         )
     if text.startswith(_OTHER_NAMESPACE):

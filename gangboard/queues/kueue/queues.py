@@ -19,7 +19,7 @@ from gangboard.decode.quantities import Quantity, ResourceListReader
 from gangboard.decode.selectors import WireLabelSelector
 from gangboard.decode.wire import Int32, Wire, WireCondition, WireMeta, pick_condition, read_meta
 from gangboard.domain.api_resource import Resource
-from gangboard.domain.objects import Condition
+from gangboard.domain.objects import Condition, ObjectRef
 from gangboard.domain.quota import (
     FairShare,
     Queue,
@@ -30,6 +30,7 @@ from gangboard.domain.quota import (
 )
 from gangboard.domain.suspension import FieldWriter
 from gangboard.domain.text import names, shorten
+from gangboard.facts.copied_commands import merge_patch
 from gangboard.queues.kueue.policy import WireChecks, WireFungibility, WirePreemption, read_policy
 
 GROUP = "kueue.x-k8s.io"
@@ -49,7 +50,11 @@ _INACTIVE_CAUSES = {
     "ClusterQueueIsInactive": f"its {_CLUSTER} is inactive",
     "ClusterQueueDoesNotExist": f"its {_CLUSTER} does not exist",
 }
+STOP_FIELD, NOT_STOPPED = "spec.stopPolicy", "None"
+"""Field of a queue that stops it, and the value with which it admits workloads."""
 _DRAIN_POLICY = "HoldAndDrain"
+_RESOURCES = {_LOCAL: f"localqueues.{GROUP}", _CLUSTER: f"clusterqueues.{GROUP}"}
+"""Kind of a queue that can be stopped → its name in kubectl."""
 
 
 class _WireQuota(Wire):
@@ -198,7 +203,7 @@ def _build(
         state=state,
         cause=cause,
         advice=advice,
-        stop_setting=f"spec.stopPolicy {shorten(spec.stop_policy or '')}" if is_stopped else "",
+        stop_setting=f"{STOP_FIELD} {shorten(spec.stop_policy or '')}" if is_stopped else "",
         stopped_by=_stop_writer(wire.metadata, active) if is_stopped else None,
         is_strict=spec.queueing_strategy == "StrictFIFO",
         is_by_usage=scope.admission_mode == "UsageBasedAdmissionFairSharing",
@@ -226,6 +231,12 @@ def _read_share(
     )
 
 
+def start_command(kind: str, namespace: str, name: str) -> tuple[str, ...]:
+    """Return the arguments of the command that ends the stop of a queue, or empty as `merge_patch`."""
+    ref = ObjectRef(GROUP, kind, namespace, name, "")
+    return merge_patch(_RESOURCES.get(kind, ""), ref, {STOP_FIELD: NOT_STOPPED})
+
+
 def _state(
     name: str, stop_policy: str | None, active: Condition | None
 ) -> tuple[QueueState, str, str]:
@@ -233,13 +244,14 @@ def _state(
 
     The spec goes before the condition, because Kueue updates the condition later.
     """
-    if stop_policy not in (None, "", "None"):
+    if stop_policy not in (None, "", NOT_STOPPED):
         effect = (
             "admitted workloads are evicted"
             if stop_policy == _DRAIN_POLICY
             else "admitted workloads keep running"
         )
-        return QueueState.STOPPED, effect, f"Set spec.stopPolicy of {name} to None."
+        advice = f"Set {STOP_FIELD} of {name} to {NOT_STOPPED}."
+        return QueueState.STOPPED, effect, advice
     if active is None:
         return QueueState.UNKNOWN, "", ""
     if not active.is_false:

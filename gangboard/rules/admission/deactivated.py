@@ -20,6 +20,7 @@ from gangboard.domain.queue_status import QueueStanding
 from gangboard.domain.text import names, remaining_pods_text, sentence
 from gangboard.domain.traits import NO_QUEUE_TRAITS, QueueTraits
 from gangboard.domain.verdict import Evidence, Finding
+from gangboard.facts.copied_commands import merge_patch
 from gangboard.facts.findings import gang_finding, unit_finding
 from gangboard.facts.gang import Gang
 from gangboard.facts.queue_sentences import jobs_suspended_by_queue
@@ -99,7 +100,7 @@ def _entry_names(entries: Sequence[QueueEntry]) -> str:
     return f"{entries[0].meta.ref.kind}{'' if len(entries) == 1 else 's'} {listed}"
 
 
-def _advice(gang: Gang, entries: Sequence[QueueEntry]) -> tuple[AdvisedStep | str, ...]:
+def _advice(gang: Gang, entries: Sequence[QueueEntry]) -> tuple[AdvisedStep, ...]:
     """Return the steps that queue the entries again, without those that a person deactivated.
 
     Activating an entry that the system gave up has no effect, so its own advice is used.
@@ -114,8 +115,15 @@ def _advice(gang: Gang, entries: Sequence[QueueEntry]) -> tuple[AdvisedStep | st
     )
     if not inactive:
         return steps
-    field = _traits(gang, inactive[0]).active_field
-    return (*steps, f"Set {field} of {_entry_names(inactive)} to true to queue {it} again.")
+    traits = _traits(gang, inactive[0])
+    ref = inactive[0].meta.ref
+    resource = dict(traits.resources).get(ref.kind, "")
+    patch = merge_patch(resource, ref, {traits.active_field: True})
+    step = AdvisedStep(
+        f"Set {traits.active_field} of {_entry_names(inactive)} to true to queue {it} again.",
+        command=patch if len(inactive) == 1 else (),  # a command changes one object
+    )
+    return (*steps, step)
 
 
 def _traits(gang: Gang, entry: QueueEntry) -> QueueTraits:

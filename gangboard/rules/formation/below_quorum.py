@@ -15,11 +15,13 @@ from collections import Counter
 from gangboard.domain.advice import AdviceKind, AdvisedStep, ChangeMethod
 from gangboard.domain.group import label_of_group
 from gangboard.domain.health import Health, Stage
+from gangboard.domain.objects import ObjectRef
 from gangboard.domain.owner import Owner
 from gangboard.domain.text import count, label
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.attempts import restart_under_way
 from gangboard.facts.builtin_controllers import reports_failed_creation
+from gangboard.facts.copied_commands import patch_command
 from gangboard.facts.creation_refusal import newest_creation_refusal
 from gangboard.facts.dependencies import waiting_roles
 from gangboard.facts.findings import starting_finding, unit_finding
@@ -37,6 +39,9 @@ from gangboard.placement.advice.change_methods import ChangedObject, change_meth
 from gangboard.plugins.rule import UnitRule
 
 _CORE = "scheduling.k8s.io"
+_MIN_MEMBER = "minMember"
+_QUORUMS = ("minCount", _MIN_MEMBER)
+"""Names of the quorum in `KindTraits.number_paths`: of core groups and Jobs, and of groups of other APIs."""
 
 
 def find(unit: Unit) -> Finding | None:
@@ -167,7 +172,7 @@ def _are_refusals_reported(unit: Unit) -> bool:
     return all(maker is not None and reports_failed_creation(maker) for maker in makers)
 
 
-def _advice(unit: Unit) -> tuple[AdvisedStep | str, ...]:
+def _advice(unit: Unit) -> tuple[AdvisedStep, ...]:
     """Return how the group can reach its quorum: by held pods, by more pods, or by a lower quorum."""
     foreign_pods = sum(pod.is_live and not pod.is_terminating for pod in unit.foreign_pods)
     quorum, possible = unit.quorum or 0, unit.expected_pods + foreign_pods
@@ -178,41 +183,57 @@ def _advice(unit: Unit) -> tuple[AdvisedStep | str, ...]:
     if is_bare_group(unit):
         number = quorum - existing
         new = count(number, "more pod" if existing else "pod")
-        creation = f"Create {new} in {_group_label(unit)}"
-        return (_create_or_lower(unit, creation, existing),)
+        creation = AdvisedStep(f"Create {new} in {_group_label(unit)}.")
+        return (creation, *_lower(unit, existing))
     if possible < quorum:
         # A quorum derived from the size of the Job grows with it.
-        creation = "" if _has_derived_quorum(unit) else _request_more(unit, quorum - possible)
-        return (_create_or_lower(unit, creation, possible),)
+        more = () if _has_derived_quorum(unit) else (_request_more(unit, quorum - possible),)
+        return _in_place_first(more, _lower(unit, possible))
     if any(job.retries for job in unit.jobs):
         return ()  # the Job controller is in its back-off
-    lower = _lower(unit, existing)
-    return (f"{lower[:1].upper()}{lower[1:]}.",) if lower else ()
+    return _lower(unit, existing)
 
 
-def _create_or_lower(unit: Unit, creation: str, quorum: int) -> str:
-    """Return both steps in one sentence.
-
-    A quorum that can be lowered in place comes before an owner that must be scaled or re-created.
-    """
-    in_place = f"({ChangeMethod.IN_PLACE})"
-    lower = _lower(unit, quorum)
-    steps = [creation, lower]
-    if lower.endswith(in_place) and not creation.endswith(in_place) and not is_bare_group(unit):
-        steps.reverse()
-    text = ", or ".join(filter(None, steps))
-    return f"{text[:1].upper()}{text[1:]}."
+def _in_place_first(
+    more: tuple[AdvisedStep, ...], lower: tuple[AdvisedStep, ...]
+) -> tuple[AdvisedStep, ...]:
+    """Return both steps. A quorum that can be lowered in place comes before an owner that must be re-created."""
+    if any(map(_is_in_place, lower)) and not any(map(_is_in_place, more)):
+        return (*lower, *more)
+    return (*more, *lower)
 
 
-def _request_more(unit: Unit, number: int) -> str:
-    owner = unit.owner
-    request = f"scale {label(owner.meta.ref)} up by {count(number, 'pod')}"
-    has_parts = bool(unit.gang.traits.role_size_field)
-    if not owner.meta.ref.is_job and not has_parts:
-        return request
+def _is_in_place(step: AdvisedStep) -> bool:
+    return step.text.endswith(f"({ChangeMethod.IN_PLACE}).")
+
+
+def _request_more(unit: Unit, number: int) -> AdvisedStep:
+    owner, traits = unit.owner, unit.gang.traits
+    ref = owner.meta.ref
+    request = f"Scale {label(ref)} up by {count(number, 'pod')}"
+    has_parts = bool(traits.role_size_field)
+    if not ref.is_job and not has_parts:
+        return AdvisedStep(f"{request}.")
     is_immutable = has_parts or _has_too_few_completions(owner, unit.expected_pods + number)
     method = change_method(AdviceKind.SIZE, ChangedObject.GANG_JOB, unit.gang.cluster.kubernetes)
-    return f"{request} ({ChangeMethod.RECREATE if is_immutable else method})"
+    if is_immutable or method is not ChangeMethod.IN_PLACE:
+        return AdvisedStep(f"{request} ({ChangeMethod.RECREATE}).")
+    size = _size_for(owner, number, unit.expected_pods + number)
+    return AdvisedStep(f"{request} ({method}).", AdviceKind.SIZE, patch_command(traits, ref, size))
+
+
+def _size_for(job: Owner, more: int, pods: int) -> dict[str, int]:
+    """Return the fields with which a Job has so many `more` active pods, `pods` in all. Empty if no change is enough.
+
+    The completions of an Indexed Job can only be changed to its new parallelism.
+    """
+    parallelism = (job.parallelism or 0) + more
+    ended = job.succeeded_pods + job.failed_index_count
+    if job.completions is None or job.completions - ended >= pods:
+        return {"parallelism": parallelism}
+    if parallelism - ended < pods:
+        return {}
+    return {"parallelism": parallelism, "completions": parallelism}
 
 
 def _has_too_few_completions(job: Owner, pods: int) -> bool:
@@ -227,29 +248,53 @@ def _has_too_few_completions(job: Owner, pods: int) -> bool:
     return job.completions - job.succeeded_pods < pods
 
 
-def _lower(unit: Unit, quorum: int) -> str:
-    """Return `lower the quorum of …`, or empty if its group or Job does not set it explicitly."""
+def _lower(unit: Unit, quorum: int) -> tuple[AdvisedStep, ...]:
+    """Return the step that lowers the quorum, or none if its group, Job or owner does not set it explicitly."""
     if quorum < 1:
-        return ""
-    if _is_unmanaged(unit):
-        return _lower_text(unit, _group_label(unit), quorum, ChangeMethod.IN_PLACE)
+        return ()
+    group, owner = unit.group, unit.owner
+    changed = f"from {unit.quorum} to {quorum}"
+    if group is not None and _is_unmanaged(unit):
+        subject = f"the quorum of {_group_label(unit)}"
+        return (_lower_step(unit, f"Lower {subject} {changed}", group.meta.ref, quorum),)
     if _is_set_by_owner(unit):
-        subject = f"{unit.gang.traits.quorum_field} of {label(unit.owner.meta.ref)}"
-        return f"lower {subject} from {unit.quorum} to {quorum} ({ChangeMethod.IN_PLACE})"
+        field, ref = unit.gang.traits.quorum_field, owner.meta.ref
+        return (
+            _lower_step(
+                unit, f"Lower {field} of {label(ref)} {changed}", ref, quorum, number=field
+            ),
+        )
     changed_object = _changed_object(unit)
-    if changed_object is None:
-        return ""
+    if group is None or changed_object is None:
+        return ()
     method = change_method(AdviceKind.QUORUM, changed_object, unit.gang.cluster.kubernetes)
-    if changed_object is not ChangedObject.GANG_JOB:
-        return _lower_text(unit, _group_label(unit), quorum, method)
-    subject = label(unit.jobs[0].meta.ref)
+    ref, subject = group.meta.ref, _group_label(unit)
+    if changed_object is ChangedObject.GANG_JOB:
+        ref = unit.jobs[0].meta.ref
+        subject = label(ref)
+    text = f"Lower the quorum of {subject} {changed}"
     if _has_derived_quorum(unit):
-        return f"set minCount of {subject}, which has none, to {quorum} ({method})"
-    return _lower_text(unit, subject, quorum, method)
+        text = f"Set minCount of {subject}, which has none, to {quorum}"
+    return (_lower_step(unit, text, ref, quorum, method),)
 
 
-def _lower_text(unit: Unit, subject: str, quorum: int, method: ChangeMethod) -> str:
-    return f"lower the quorum of {subject} from {unit.quorum} to {quorum} ({method})"
+def _lower_step(
+    unit: Unit,
+    text: str,
+    ref: ObjectRef,
+    quorum: int,
+    method: ChangeMethod = ChangeMethod.IN_PLACE,
+    *,
+    number: str = "",
+) -> AdvisedStep:
+    """Return the step with its command. `number` is the key of the quorum in `number_paths`, by default the usual one."""
+    traits = unit.gang.traits_of(ref)
+    name = number or next((name for name in _QUORUMS if name in traits.number_paths), "")
+    has_parts = unit.group is not None and bool(unit.group.part_label)
+    # The quorum of a group with parts can come from their minima.
+    is_plain = method is ChangeMethod.IN_PLACE and not (has_parts and name == _MIN_MEMBER)
+    command = patch_command(traits, ref, {name: quorum}) if is_plain else ()
+    return AdvisedStep(f"{text} ({method}).", AdviceKind.QUORUM, command)
 
 
 def _is_unmanaged(unit: Unit) -> bool:

@@ -10,9 +10,11 @@ from __future__ import annotations
 
 from gangboard.domain.advice import AdviceKind, AdvisedStep, ChangeMethod
 from gangboard.domain.health import Health, Stage
+from gangboard.domain.objects import ObjectRef
 from gangboard.domain.owner import Owner
 from gangboard.domain.text import count, label, names, plural
 from gangboard.domain.verdict import Evidence, Finding
+from gangboard.facts.copied_commands import patch_command
 from gangboard.facts.findings import unit_finding
 from gangboard.facts.job_holds import resume_step
 from gangboard.facts.queue_sentences import pods_awaiting_admission
@@ -84,14 +86,18 @@ def _advice(unit: Unit, possible: int) -> list[AdvisedStep | str]:
     group = unit.group
     is_mutable = group is not None and group.meta.api_version not in _IMMUTABLE
     if group is not None and is_mutable and group.meta.controller is None:
-        steps.append(
-            f"Lower minCount of PodGroup {group.meta.ref.name} to {possible} ({ChangeMethod.IN_PLACE})."
-        )
+        steps.append(_set_quorum(unit, "Lower", group.meta.ref, possible))
     elif possible and _is_set_by_job(unit):
-        steps.append(
-            f"Set minCount of {label(unit.jobs[0].meta.ref)} to {possible} ({ChangeMethod.IN_PLACE})."
-        )
+        steps.append(_set_quorum(unit, "Set", unit.jobs[0].meta.ref, possible))
     return steps
+
+
+def _set_quorum(unit: Unit, verb: str, ref: ObjectRef, quorum: int) -> AdvisedStep:
+    return AdvisedStep(
+        f"{verb} minCount of {label(ref)} to {quorum} ({ChangeMethod.IN_PLACE}).",
+        AdviceKind.QUORUM,
+        patch_command(unit.gang.traits_of(ref), ref, {"minCount": quorum}),
+    )
 
 
 def _is_set_by_job(unit: Unit) -> bool:

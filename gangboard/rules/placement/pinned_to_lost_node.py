@@ -7,14 +7,16 @@ A pod keeps its pin after the queue has assigned another node, to which its repl
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from gangboard.domain.advice import AdvisedStep
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.pod import Pod
 from gangboard.domain.pod_constraints import HOSTNAME
-from gangboard.domain.text import is_or_are, names, out_of, plural
+from gangboard.domain.text import MOST_NAMED, is_or_are, names, out_of, plural
 from gangboard.domain.verdict import Evidence, Finding
+from gangboard.facts.copied_commands import delete_pods
 from gangboard.facts.findings import unit_finding
 from gangboard.facts.queue_sentences import system
 from gangboard.facts.unit import Unit
@@ -62,17 +64,23 @@ def find(unit: Unit) -> Finding | None:
         f"{state}; {out_of(len(unit.placed), unit.wanted, 'pod')} "
         f"{is_or_are(len(unit.placed))} placed.{assignment}",
         health=Health.DEGRADED if unit.placed else Health.BLOCKED,
-        advice=(
-            f"Delete {'pod' if is_single else 'pods'} {names(pods)}: {'its successor' if is_single else 'their successors'} "
-            f"{'goes' if is_single else 'go'} to {names(assigned)}.",
-        )
-        if assigned
-        else (),
+        advice=(_delete_step([pod for pod, _ in lost], assigned),) if assigned else (),
         evidence=tuple(
             Evidence(pin.label, f"{key}={node}", pod.meta.ref)
             for pod, pin in lost
             for key, node in pin.nodes
         ),
+    )
+
+
+def _delete_step(pods: Sequence[Pod], assigned: Sequence[str]) -> AdvisedStep:
+    """Return the step that lets successors go to the assigned nodes. Its command deletes pods that the sentence names."""
+    refs = [pod.meta.ref for pod in pods]
+    is_single = len(refs) == 1
+    outcome = "its successor goes" if is_single else "their successors go"
+    return AdvisedStep(
+        f"Delete {'pod' if is_single else 'pods'} {names(ref.name for ref in refs)}: {outcome} to {names(assigned)}.",
+        command=delete_pods(refs) if len(refs) <= MOST_NAMED else (),
     )
 
 
