@@ -266,7 +266,7 @@ def with_queue_cause(gang: Gang, message: QueueMessage) -> QueueMessage:
     if queue.state is QueueState.STOPPED:
         return replace(
             message,
-            cause=f"{queue.name} is {_stop_text(queue)}",
+            cause=f"{queue.name} is stopped{_stop_author(queue)}",
             advice=queue.advice,
             command=_start_command(gang, queue),
         )
@@ -313,15 +313,14 @@ def closed_queue_text(queue: Queue) -> str:
     """
     if not queue.stop_setting:
         return queue.cause
-    return ": ".join(filter(None, (_stop_text(queue), queue.cause)))
+    stopped = f"stopped ({queue.stop_setting}){_stop_author(queue)}"
+    return ": ".join(filter(None, (stopped, queue.cause)))
 
 
-def _stop_text(queue: Queue) -> str:
-    """Return `stopped (spec.stopPolicy Hold) with kubectl since …`. Without a known writer it names none."""
-    setting = f" ({queue.stop_setting})" if queue.stop_setting else ""
+def _stop_author(queue: Queue) -> str:
+    """Return ` with kubectl since 2026-11-27 02:18 UTC`. Empty if the writer is unknown."""
     writer = queue.stopped_by
-    author = f" {suspension_text(author_of(writer), 'since')}" if writer is not None else ""
-    return f"stopped{setting}{author}"
+    return f" {suspension_text(author_of(writer), 'since')}" if writer is not None else ""
 
 
 def message_evidence(gang: Gang, state: QueueStatus) -> tuple[Evidence, ...]:

@@ -138,17 +138,17 @@ NEVER: dict[str, Situation[Place]] = {
     ),
     "stopped": Situation(
         _stopped, "queue-stopped", "blocked",
-        f"{CANNOT}ClusterQueue kq-stopped-queue is stopped (spec.stopPolicy HoldAndDrain) by gangboard-tests "
+        f"{CANNOT}ClusterQueue kq-stopped-queue is stopped by gangboard-tests "
         "since {stopped} UTC.", twin="running",
     ),
     "held": Situation(
         _held, "queue-stopped", "blocked",
-        f"{CANNOT}ClusterQueue kq-held-queue is stopped (spec.stopPolicy Hold) by gangboard-tests since "
+        f"{CANNOT}ClusterQueue kq-held-queue is stopped by gangboard-tests since "
         "{stopped} UTC.", twin="running",
     ),
     "local-stopped": Situation(
         _local_stopped, "queue-stopped", "blocked",
-        f"{CANNOT}LocalQueue queue is stopped (spec.stopPolicy Hold) by gangboard-tests since {{stopped}} UTC.",
+        f"{CANNOT}LocalQueue queue is stopped by gangboard-tests since {{stopped}} UTC.",
         twin="running",
     ),
     "inactive": Situation(
