@@ -143,7 +143,8 @@ class _Rows:
         name = f"{printable(span.kind)} {printable(span.name)}"
         sentence = f"{row.title}. {row.message}" if row.title else row.message
         if type == "deleted":
-            sentence = f"It was deleted. The last verdict was: {row.face.label}, {row.title}."
+            state = ", ".join(filter(None, (row.face.label, row.title)))
+            sentence = f"It was deleted. Last state: {state}."
         elif type == "waits":
             sentence = f"{sentence} It has been so since {_format_time(span.began_at)}."
         return News(

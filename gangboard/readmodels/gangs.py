@@ -43,7 +43,13 @@ from gangboard.readmodels.redaction import (
     redact,
     redact_advice,
 )
-from gangboard.readmodels.state_labels import NOT_OBSERVED, NOT_OBSERVED_TITLE, Face, face_of
+from gangboard.readmodels.state_labels import (
+    NOT_OBSERVED,
+    NOT_OBSERVED_TITLE,
+    Face,
+    face_of,
+    past_face,
+)
 from gangboard.store.access import Viewer
 from gangboard.store.gangs import unpack_advice
 from gangboard.store.models import Gang
@@ -162,6 +168,11 @@ class GangRow:
     def status(self) -> Face:
         """The face of its health, or of a deleted gang."""
         return self.face if self.gone_at is None else _DELETED
+
+    @property
+    def last_face(self) -> Face:
+        """The face of its health. Of a deleted gang it is grey: `Was degraded`."""
+        return self.face if self.gone_at is None else past_face(self.face)
 
     @property
     def restarts_text(self) -> str:

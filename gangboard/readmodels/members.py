@@ -11,7 +11,7 @@ from gangboard.domain.health import Health
 from gangboard.domain.verdict import MemberState
 from gangboard.readmodels.declarations import shown
 from gangboard.readmodels.formatting import printable
-from gangboard.readmodels.state_labels import Face, face_of
+from gangboard.readmodels.state_labels import Face, face_of, past_face
 
 ALIKE = 4
 """Pods in the same state that are shown. Further ones are counted."""
@@ -46,6 +46,12 @@ class MemberRow:
     )
     exit_code: int | None = shown(
         "Exit code", "With which that container ended last.", default=None
+    )
+    is_past: bool = shown(
+        "Past",
+        "True for its last state: its gang was deleted, or its cluster does not answer.",
+        api_name="past",
+        default=False,
     )
     face: Face
     part: str = ""
@@ -96,6 +102,8 @@ class Branch:
     """Since when all its pods are healthy, or since when the first unhealthy pod is in its state."""
     is_open: bool
     """Whether the user has opened it to see all pods."""
+    is_past: bool
+    """Whether the states of its pods are their last ones."""
 
     @property
     def hides(self) -> bool:
@@ -104,9 +112,10 @@ class Branch:
 
     @property
     def worst(self) -> Face:
-        """The worst state of its pods."""
+        """The worst state of its pods. A last state is grey."""
         healths = [row.face.word for row in self.rows] + [pods.state.word for pods in self.folded]
-        return face_of(min(healths, key=_ORDER.index))
+        face = face_of(min(healths, key=_ORDER.index))
+        return past_face(face) if self.is_past else face
 
 
 def member_row(member: MemberState) -> MemberRow:
@@ -158,6 +167,7 @@ def _branch(name: str, pods: list[MemberRow], is_open: bool) -> Branch:
         restarts=sum(row.restarts for row in pods),
         since=(min(times) if unwell else max(times)) if times else None,
         is_open=is_open,
+        is_past=any(row.is_past for row in pods),
     )
 
 

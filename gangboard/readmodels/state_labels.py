@@ -49,6 +49,8 @@ _FACES = {
     for health in Health
 }
 
+_LASTING = frozenset({Health.FAILED, Health.SUCCEEDED, Health.UNKNOWN})
+"""States whose label needs no past tense."""
 _PAST = {Health.FAILED: "It had failed.", Health.SUCCEEDED: "It had succeeded."}
 
 STAGE_LABELS = {
@@ -80,6 +82,12 @@ def past_sentence(health: str) -> str:
         return _PAST.get(Health(health), f"It was {health}.")
     except ValueError:
         return f"It was {health}."
+
+
+def past_face(face: Face) -> Face:
+    """Return the face of a last state, in grey: `Was running`."""
+    label = face.label if face.word in _LASTING else f"Was {face.label.lower()}"
+    return replace(face, label=label, tone=Health.UNKNOWN.value)
 
 
 @cache

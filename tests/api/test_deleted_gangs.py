@@ -46,7 +46,14 @@ def test_a_recently_deleted_gang_keeps_its_fields(get_api: GetApi, world: World)
         "gone_at": deleted_at,
         "observed_at": deleted_at,
         "actions": [],
-        "jobs": [{**job, "actions": []} for job in alive["jobs"]],
+        "jobs": [{**job, "actions": [], "past": True} for job in alive["jobs"]],
+        "members": {
+            **alive["members"],
+            "pods": [
+                {**pod, "label": f"last seen {pod['label']}", "past": True}
+                for pod in alive["members"]["pods"]
+            ],
+        },
     }
 
 

@@ -181,6 +181,7 @@ def test_a_single_gang_adds_its_explanation(get_api: GetApi, world: World) -> No
             "restarts": 0,
             "container": None,
             "exit_code": None,
+            "past": False,
         }
     ]
     assert extra["findings"] == [
@@ -238,6 +239,7 @@ def test_a_single_gang_adds_its_explanation(get_api: GetApi, world: World) -> No
                 "uid": "job-0",
                 "generation": 1,
             },
+            "past": False,
         }
     ]
     assert extra["actions"] == LOOK_ONLY

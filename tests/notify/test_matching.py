@@ -190,6 +190,7 @@ class TestTellMeWhenItRuns:
         story.delete(NOON + MINUTE)
         (order,) = post.look()
         assert order["title"].startswith("Deleted: JobSet train")
+        assert "It was deleted. Last state: Waiting" in order["body"]
 
     def test_an_already_running_gang_is_sent(self, post: Post, east: Cluster) -> None:
         """The rule was made in the moment in which the gang began to run."""

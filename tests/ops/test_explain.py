@@ -150,8 +150,12 @@ def test_a_gang_of_a_silent_cluster_is_marked(cluster: Cluster) -> None:
 
 def test_a_deleted_gang_is_shown_until_its_name_is_reused(cluster: Cluster) -> None:
     deleted = timezone.now() - timedelta(minutes=3)
-    make_gang(cluster, "old", message="The last words.", gone_at=deleted, now=timezone.now())
-    assert "Deleted 3 min ago. Last state: Waiting." in run("eu-train/research/JobSet/old")
+    since = deleted - timedelta(minutes=35)
+    gang = make_gang(cluster, "old", message="The last words.", now=timezone.now(), since=since)
+    Gang.objects.filter(pk=gang.pk).update(gone_at=deleted)
+    text = run("eu-train/research/JobSet/old")
+    assert "Deleted 3 min ago. Last state: Waiting." in text
+    assert "Was waiting · stage placement · insufficient-resources · for 35 min" in text
     make_gang(cluster, "old", message="The first words.", now=timezone.now())
     assert "The first words." in run("eu-train/research/JobSet/old")
 

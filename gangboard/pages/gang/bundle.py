@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 
 from gangboard.domain.shell import command_line
+from gangboard.domain.text import count
 from gangboard.pages.gang.rows import GangDetail, JobRow
 from gangboard.readmodels.advice import AdviceStepRow
 from gangboard.readmodels.fit import EqualShapes, fold_equal_shapes
@@ -28,7 +29,7 @@ def bundle_text(detail: GangDetail, now: datetime) -> str:
         _head(detail, now),
         _list("Next step", [_step(step) for step in detail.row.next_steps]),
         _evidence(detail),
-        _tree(detail, now),
+        _tree(detail, detail.row.gone_at or now),
         _fit(detail),
         _other_findings(detail),
         _timeline(detail),
@@ -46,14 +47,15 @@ def _head(detail: GangDetail, now: datetime) -> Iterator[str]:
     version = f"{row.api_group}/{row.api_version}".strip("/")
     yield f"# {_text(row.kind)} {_text(f'{row.namespace}/{row.name}')} in cluster {_text(row.cluster)}"
     yield ""
-    age = verdict_age_text(row.since, now, first_seen=row.since_first_seen)
-    yield f"**{row.face.label}** ({_code(row.code)}) for {age}: {_text(row.message)}"
+    if row.gone_at is not None:
+        yield f"Deleted at {_time(row.gone_at)}. Last state: {row.face.label}."
+        yield ""
+    age = verdict_age_text(row.since, row.gone_at or now, first_seen=row.since_first_seen)
+    yield f"**{row.last_face.label}** ({_code(row.code)}) for {age}: {_text(row.message)}"
     yield ""
     yield f"As of {_time(row.observed_at)}, written {_time(now)}. {_code(version)}, uid {_code(row.uid)}."
     if row.stale and detail.cluster_sentence:
         yield f"May be out of date: {_text(detail.cluster_sentence)}"
-    if row.gone_at is not None:
-        yield f"Deleted at {_time(row.gone_at)}. Last state: {row.face.label}."
 
 
 def _list(title: str, lines: Sequence[str]) -> Iterator[str]:
@@ -78,13 +80,13 @@ def _evidence(detail: GangDetail) -> Iterator[str]:
     )
 
 
-def _tree(detail: GangDetail, now: datetime) -> Iterator[str]:
+def _tree(detail: GangDetail, end: datetime) -> Iterator[str]:
     branches = {branch.name: branch for branch in make_branches(detail.members)}
     rows: list[tuple[str, ...]] = []
     for job in detail.jobs:
-        rows += _branch(job, branches.pop(job.name, None), now)
+        rows += _branch(job, branches.pop(job.name, None), end)
     for branch in branches.values():
-        rows += _branch(None, branch, now)
+        rows += _branch(None, branch, end)
     members = detail.row.members
     title = f"Jobs and pods: {members.ready} of {members.desired} ready" if rows else ""
     if detail.row.members_were or not detail.row.members_known:
@@ -92,18 +94,22 @@ def _tree(detail: GangDetail, now: datetime) -> Iterator[str]:
     yield from _table(title, ("Name", "State", "Node", "Since", "Restarts"), rows)
 
 
-def _branch(job: JobRow | None, branch: Branch | None, now: datetime) -> Iterator[tuple[str, ...]]:
+def _branch(job: JobRow | None, branch: Branch | None, end: datetime) -> Iterator[tuple[str, ...]]:
+    """Yield the lines of a Job or role and of its pods, with their ages at `end`."""
     if job is not None:
         hold = job.hold
-        held = f", held by {hold.by}: {hold.reason}" if hold and hold.by else ""
-        state = f"{job.state.label}, {job.ready} of {job.desired} ready{held}"
+        was, were = ("was ", "were ") if job.is_past else ("", "")
+        held = f", {was}held by {hold.by}: {hold.reason}" if hold and hold.by else ""
+        state = f"{job.state.label}, {job.ready} of {job.desired} {were}ready{held}"
         yield f"**{_text(job.name)}**", _text(state), "", "", str(job.restarts)
     elif branch is not None:
         state = f"{branch.worst.label}, {branch.ready} of {branch.pods} ready"
+        if branch.is_past:
+            state = f"{branch.worst.label}, {count(branch.pods, 'pod')} when last read"
         yield f"**{_text(branch.name or 'pods without a Job')}**", _text(state), "", "", ""
     for pod in branch.rows if branch is not None else ():
         state = ", ".join(filter(None, (pod.state.label, pod.reason, pod.end_text)))
-        since = age_text(pod.since, now) if pod.since is not None else ""
+        since = age_text(pod.since, end) if pod.since is not None else ""
         yield _code(pod.name), _text(state), _text(pod.node), since, str(pod.restarts)
     if branch is not None and branch.rows:
         for alike in branch.folded:

@@ -1,4 +1,4 @@
-"""Rows of findings, and the last known findings and pods of a silent cluster."""
+"""Rows of findings, and the last findings and pods of a silent cluster or a deleted gang."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gangboard.domain.verdict import NAMED_IN_ADVICE, Finding
 from gangboard.readmodels.declarations import shown
 from gangboard.readmodels.formatting import printable
 from gangboard.readmodels.members import MemberRow
-from gangboard.readmodels.state_labels import Face, face_of
+from gangboard.readmodels.state_labels import Face, face_of, past_face
 
 GLANCE = 32
 """Maximum length of evidence that people can take in at a glance."""
@@ -53,6 +53,8 @@ class FindingRow:
     symptom: bool
     is_past: bool = False
     """True for the last known finding of a cluster that does not answer now."""
+    until: datetime | None = None
+    """When its gang was deleted. None if the gang exists."""
 
 
 def finding_row(finding: Finding, advice: Iterable[str] | None = None) -> FindingRow:
@@ -100,4 +102,15 @@ def last_known_member(row: MemberRow) -> MemberRow:
         face=face_of(Health.UNKNOWN),
         label=f"last seen {row.label}",
         since=None,
+        is_past=True,
     )
+
+
+def deleted_finding(row: FindingRow, gone_at: datetime) -> FindingRow:
+    """Return a finding about a gang that was deleted at `gone_at`. It carries no advice."""
+    return replace(row, face=past_face(row.face), advice=(), until=gone_at)
+
+
+def deleted_member(row: MemberRow) -> MemberRow:
+    """Return a pod of a deleted gang, in its last state and on its last node."""
+    return replace(row, face=past_face(row.face), label=f"last seen {row.label}", is_past=True)

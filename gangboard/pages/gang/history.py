@@ -15,7 +15,7 @@ from gangboard.readmodels.formatting import printable
 from gangboard.readmodels.freshness import Freshness, read_freshness
 from gangboard.readmodels.outages import OutageRow, read_outages, with_outages
 from gangboard.readmodels.redaction import Redactor, finding_texts, hidden_names
-from gangboard.readmodels.state_labels import Face
+from gangboard.readmodels.state_labels import Face, past_face
 from gangboard.readmodels.time_to_start import (
     Similarity,
     TypicalWait,
@@ -111,6 +111,11 @@ class DeletedGang:
     verdict: FindingRow | None
     gang_history: GangHistory
     timeline: tuple[TimelineRow, ...]
+
+    @property
+    def last_face(self) -> Face:
+        """The state of its last verdict, in grey: `Was degraded`."""
+        return past_face(self.face)
 
     @property
     def findings(self) -> tuple[FindingRow, ...]:

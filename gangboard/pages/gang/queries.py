@@ -16,6 +16,8 @@ from gangboard.domain.verdict import GangMode, JobState
 from gangboard.pages.gang.events import EventRow, recent_events
 from gangboard.pages.gang.findings import (
     FindingRow,
+    deleted_finding,
+    deleted_member,
     finding_row,
     last_known_finding,
     last_known_member,
@@ -62,7 +64,7 @@ from gangboard.readmodels.groups import GroupOfGangRow, groups_by_uid
 from gangboard.readmodels.kubectl import commands_for
 from gangboard.readmodels.members import member_row
 from gangboard.readmodels.redaction import Redactor, finding_texts, hidden_names
-from gangboard.readmodels.state_labels import face_of, job_face, past_sentence
+from gangboard.readmodels.state_labels import face_of, job_face, past_face, past_sentence
 from gangboard.readmodels.time_to_start import TypicalWait
 from gangboard.store.access import Viewer
 from gangboard.store.gang_objects import read_maker
@@ -122,7 +124,7 @@ def gang_detail(*, viewer: Viewer, gang_id: str, now: datetime) -> GangDetail | 
         return None
     detail = _build_detail(source)
     if detail.row.gone_at is not None:
-        return _as_deleted(detail)
+        return _as_deleted(detail, detail.row.gone_at)
     return _as_last_known(detail) if detail.row.members_were else detail
 
 
@@ -277,10 +279,17 @@ def _group(group: GroupOfGangRow, detail: Detail, redaction: _Redaction) -> Grou
     )
 
 
-def _as_deleted(detail: GangDetail) -> GangDetail:
+def _as_deleted(detail: GangDetail, gone_at: datetime) -> GangDetail:
     """Return the last state of a deleted gang, without steps, advice and commands."""
-    findings = tuple(replace(finding, advice=()) for finding in detail.findings)
-    return replace(detail, findings=findings, steps=(), commands=(), shows_logs=False)
+    return replace(
+        detail,
+        findings=tuple(deleted_finding(finding, gone_at) for finding in detail.findings),
+        jobs=tuple(replace(job, state=past_face(job.state), is_past=True) for job in detail.jobs),
+        members=tuple(map(deleted_member, detail.members)),
+        steps=(),
+        commands=(),
+        shows_logs=False,
+    )
 
 
 def _as_last_known(detail: GangDetail) -> GangDetail:

@@ -101,10 +101,14 @@ class JobRow:
     """The state, in which `Held` differs from `Suspended`."""
     message: str
     """The problem of this Job, or empty."""
-    is_past: bool = False
-    """True for the last known state of a Job in a cluster that does not answer now."""
+    is_past: bool = shown(
+        "Past",
+        "True for its last state: its gang was deleted, or its cluster does not answer.",
+        api_name="past",
+        default=False,
+    )
     past_state_sentence: str = ""
-    """`It was running.` if `is_past`. Empty if that is unknown."""
+    """`It was running.` in a cluster that does not answer. Empty if that is unknown."""
     open_action: ActionRow | None = None
     """The action on it that is not over."""
 

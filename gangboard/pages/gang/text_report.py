@@ -121,10 +121,10 @@ def _head(detail: GangDetail, now: datetime) -> Iterator[str]:
     yield f"{row.kind} {row.namespace}/{row.name} in cluster {row.cluster} ({version})"
     # An unknown health has no stage.
     stage = "" if row.health == Health.UNKNOWN else f" · stage {row.stage}"
-    age = verdict_age_text(row.since, now, first_seen=row.since_first_seen)
-    yield f"{row.face.icon} {row.face.label}{stage} · {row.code} · for {age}"
     if row.gone_at is not None:
         yield f"Deleted {age_text(row.gone_at, now)} ago. Last state: {row.face.label}."
+    age = verdict_age_text(row.since, row.gone_at or now, first_seen=row.since_first_seen)
+    yield f"{row.face.icon} {row.last_face.label}{stage} · {row.code} · for {age}"
     yield ""
     yield row.message
 

@@ -38,6 +38,8 @@ class PodLine:
     command: str
     log_href: str = ""
     """Address of its log. Empty if it has none, or if the viewer may not read it."""
+    until: datetime | None = None
+    """When its gang was deleted. None if the gang exists."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +57,8 @@ class TreeLine:
     message: str = ""
     """Its problem, unless another part of the page shows it."""
     is_past: bool = False
+    until: datetime | None = None
+    """When its gang was deleted. None if the gang exists."""
     relocation: OfferRow | None = None
     """The button that relocates the Job, or None if that is not possible now."""
 
@@ -77,7 +81,7 @@ class TreeLine:
     def since(self) -> datetime | None:
         """The time since which it has this state, or None if that is unknown."""
         job, branch = self.job, self.branch
-        if self.is_past:
+        if self.is_past and self.until is None:
             return None
         if job is not None and job.hold is not None and job.hold.since is not None and job.held:
             return job.hold.since
@@ -208,6 +212,7 @@ def pod_lines(detail: GangDetail, line: TreeLine) -> tuple[PodLine, ...]:
             command.meaning if command else "",
             command.text if command else "",
             _log_href(detail, pod) if not line.is_past else "",
+            line.until,
         )
         for pod, command in zip(rows, commands, strict=True)
     )
@@ -237,6 +242,7 @@ def tree_lines(
     ]
     reasons = {_general_reason(offer) for offer in offers if offer is not None}
     why_all, needs_all = reasons.pop() if len(reasons) == 1 and len(offers) > 1 else ("", "")
+    gone_at = detail.row.gone_at
     # Other panels show the sentence of the gang and the other findings.
     shown_elsewhere = {detail.row.message, "", *(finding.message for finding in detail.findings)}
     lines = [
@@ -251,12 +257,16 @@ def tree_lines(
             if job.message not in shown_elsewhere and job.state.word not in WELL
             else "",
             job.is_past,
+            gone_at,
             relocation_of(job.actions, job.open_action) if is_child else None,
         )
         for (job, is_child), offer in zip(jobs, offers, strict=True)
     ]
     is_past = detail.row.members_were
-    lines += [TreeLine(name, None, branch, is_past=is_past) for name, branch in branches.items()]
+    lines += [
+        TreeLine(name, None, branch, is_past=is_past, until=gone_at)
+        for name, branch in branches.items()
+    ]
     return tuple(lines), why_all, needs_all
 
 

@@ -35,10 +35,21 @@ class _HasCluster(Protocol):
 
 
 @register.simple_tag(takes_context=True)
-def age(context: dict[str, Any], since: datetime | None) -> str:
-    """Print the age of a time. Hovering shows the exact time, and a script updates the age."""
+def age(context: dict[str, Any], since: datetime | None, until: datetime | None = None) -> str:
+    """Print the age of a time. Hovering shows the exact time, and a script updates the age.
+
+    With `until`, the age is the one of that time, and no script updates it.
+    """
     if since is None:
         return ""
+    if until is not None:
+        return format_html(
+            '<time datetime="{}" title="{} to {}">{}</time>',
+            rfc3339(since),
+            exact(since),
+            exact(until),
+            age_text(since, until),
+        )
     now: datetime = context["now"]
     return format_html(
         '<time datetime="{}" title="{}" data-age>{}</time>',
