@@ -10,13 +10,16 @@ from django.db.models import QuerySet
 
 from gangboard.domain.action import ActionState, StepKind, Verb
 from gangboard.domain.hold import HOLD_LEVER
+from gangboard.plugins import registry
 from gangboard.readmodels.action_labels import action_face, lever_label
 from gangboard.readmodels.action_rows import ActionEndRow, ActionRow, StepRow, TargetRow
 from gangboard.readmodels.formatting import printable
 from gangboard.readmodels.state_labels import Face
 from gangboard.store.access import Viewer
 from gangboard.store.actions import avoid_text
-from gangboard.store.models import Action, ActionStep
+from gangboard.store.gang_objects import action_models, find_gangs
+from gangboard.store.models import Action, ActionStep, Cluster
+from gangboard.store.uid_lookups import Reference, read_referenced
 
 MOST_OF_GANG = 50
 """Actions on one gang's page."""
@@ -45,6 +48,33 @@ def actions_by_id(*, viewer: Viewer, ids: Collection[str]) -> dict[str, ActionRo
         return {}
     actions = Action.objects.filter(viewer.gang_filter(), pk__in=ids)
     return {row.id: row for row in action_rows(actions)}
+
+
+def existing_objects(rows: Iterable[ActionRow], *, viewer: Viewer) -> frozenset[str]:
+    """Return the ids of the actions whose object still exists and can be acted on.
+
+    That is an object of an existing gang, or one that makes gangs. A restart re-creates a Job with
+    another uid. This takes 2 queries, and 2 for each level of owners.
+    """
+    listed = tuple(rows)
+    clusters = dict(
+        Cluster.objects.filter(
+            viewer.cluster_filter(), name__in={row.cluster for row in listed}
+        ).values_list("name", "pk")
+    )
+    references = {
+        row.id: Reference(clusters[row.cluster], row.namespace, row.uid)
+        for row in listed
+        if row.cluster in clusters
+    }
+    objects = read_referenced(references.values(), action_models())
+    gangs = find_gangs(objects, objects)
+    return frozenset(
+        row.id
+        for row in listed
+        if (reference := references.get(row.id)) in objects
+        and (reference in gangs or registry.makes_gangs(row.target.api_group, row.kind))
+    )
 
 
 def action_rows(actions: QuerySet[Action]) -> tuple[ActionRow, ...]:

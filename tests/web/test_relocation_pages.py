@@ -134,6 +134,8 @@ def test_an_ended_relocation_offers_all_nodes_again(
         verb="relocate",
         state="verified",
         gang_id=gang.pk,
+        name=f"{gang.name}-workers-1",
+        uid=f"{gang.uid}-job-1",
         avoid={"nodes": ["n0"], "topology": []},
         finished_at=timezone.now(),
     )

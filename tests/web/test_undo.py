@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 import pytest
 from django.utils import timezone
 
-from gangboard.store.models import Action, Cluster, Gang
+from gangboard.store.models import Action, Cluster, Gang, WatchedObject
 from tests.personas import Person
 from tests.recorded_actions import make_action
 from tests.web.acting import REASON, confirm_query, hold_job, job_target, job_targets
@@ -69,6 +69,62 @@ def test_a_viewer_gets_no_undo(viewer: Person, cluster: Cluster, gang: Gang) -> 
     page = page_of(viewer, action)
     assert action.reason in page
     assert undo_links(page) == []
+
+
+def delete(gang: Gang) -> None:
+    """Let the poll have seen the deletion of the JobSet and its Jobs."""
+    WatchedObject.objects.filter(uid__startswith=gang.uid).delete()
+    Gang.objects.filter(pk=gang.pk).update(gone_at=timezone.now())
+
+
+@pytest.mark.parametrize(
+    "columns", [{}, {"verb": "relocate", "avoid": {"nodes": ["gpu-01"], "topology": []}}]
+)
+def test_a_deleted_gang_has_no_undo(
+    operator: Person, cluster: Cluster, gang: Gang, columns: dict[str, object]
+) -> None:
+    """The link led to a confirmation that could only refuse."""
+    action = make_job_action(cluster, gang, 1, **columns)
+    assert len(undo_links(page_of(operator, action))) == 1
+    delete(gang)
+    page = page_of(operator, action)
+    assert action.reason in page
+    assert undo_links(page) == []
+
+
+def test_a_job_that_a_restart_replaced_has_no_undo(
+    operator: Person, cluster: Cluster, gang: Gang
+) -> None:
+    action = make_job_action(cluster, gang, 1)
+    Action.objects.filter(pk=action.pk).update(uid="of-the-first-attempt")
+    assert undo_links(page_of(operator, action)) == []
+
+
+def test_a_deleted_owner_has_no_undo(operator: Person, cluster: Cluster, gang: Gang) -> None:
+    names = {"api_group": gang.api_group, "kind": gang.kind, "name": gang.name, "uid": gang.uid}
+    action = make_action(cluster, gang_id=gang.pk, lever="suspend", **names)
+    assert len(undo_links(page_of(operator, action))) == 1
+    delete(gang)
+    assert undo_links(page_of(operator, action)) == []
+
+
+def test_the_undo_of_several_leaves_out_deleted_objects(
+    operator: Person, cluster: Cluster, gang: Gang
+) -> None:
+    batch = "d" * 32
+    for index in range(3):
+        make_job_action(cluster, gang, index, batch=batch)
+    assert len(re.findall("target=", batch_undo(operator, batch))) == 3
+    WatchedObject.objects.filter(uid=f"{gang.uid}-job-1").delete()
+    assert len(re.findall("target=", batch_undo(operator, batch))) == 2
+    delete(gang)
+    assert batch_undo(operator, batch) == ""
+
+
+def batch_undo(person: Person, batch: str) -> str:
+    """Return the address of the undo of actions that were confirmed together, or an empty text."""
+    page = person.client.get(f"/actions/batches/{batch}/").content.decode()
+    return "".join(undo_links(page))
 
 
 def dialog(person: Person, gang: Gang, *indexes: int) -> str:

@@ -98,7 +98,7 @@ class ActionDetailPage(LivePage[ActionRow]):
         requests = (data.steps, data.is_final)
         ids = [id_ for id_, cluster in frame.clusters.items() if cluster.cluster == data.cluster]
         may_act = any(frame.viewer.may_operate(id_, data.namespace) for id_ in ids)
-        undo = undo_of((data,)) if may_act else None
+        undo = undo_of((data,), viewer=frame.viewer) if may_act else None
         outcome = {"row": data, "undo": undo}
         return (
             Fragment("outcome", "actions/outcome.html", outcome, (data, undo)),

@@ -72,12 +72,12 @@ class ProgressEnd:
     undo: Undo | None
 
     @classmethod
-    def of(cls, rows: Sequence[ActionRow]) -> Self:
+    def of(cls, rows: Sequence[ActionRow], *, viewer: Viewer) -> Self:
         """Return the common result of these actions."""
         times = [row.watched_until for row in rows if not row.is_final]
         known = [time for time in times if time is not None]
         watched = max(known) if known and len(known) == len(times) else None
-        return cls(len(rows), bool(rows) and not times, watched, undo_of(rows))
+        return cls(len(rows), bool(rows) and not times, watched, undo_of(rows, viewer=viewer))
 
 
 def read_batch(*, viewer: Viewer, batch: str) -> BatchRow | None:

@@ -48,7 +48,7 @@ def progress_dialog(
     now = timezone.now()
     pairs = [("batch", batch)] if batch else [("action", id_) for id_ in action_ids]
     followed = read_followed(viewer, batch, action_ids)
-    page = _dialog_fragments(followed, now)
+    page = _dialog_fragments(viewer, followed, now)
     context: dict[str, Any] = {
         "now": now,
         "viewer": viewer,
@@ -74,7 +74,7 @@ def progress_updates(request: HttpRequest) -> HttpResponse:
 
     def read(viewer: Viewer) -> Fragments:
         followed = read_followed(viewer, batch, action_ids)
-        return _dialog_fragments(followed, timezone.now()) if followed.rows else ()
+        return _dialog_fragments(viewer, followed, timezone.now()) if followed.rows else ()
 
     address = f"{reverse('progress-updates')}?{urlencode(pairs)}"
     return wait_for_updates(request, viewer, address, read, element="live-asked", personal=True)
@@ -96,9 +96,9 @@ class BatchPage(LivePage[BatchRow]):
         """Return the actions of the batch."""
         return read_batch(viewer=frame.viewer, batch=self.kwargs["batch"])
 
-    def fragments(self, frame: Frame, data: BatchRow) -> Fragments:  # noqa: ARG002  # LivePage's
+    def fragments(self, frame: Frame, data: BatchRow) -> Fragments:
         """Return a card for each action."""
-        return _card_fragments(data, dialog=False)
+        return _card_fragments(frame.viewer, data, dialog=False)
 
     def context(self, frame: Frame, data: BatchRow) -> dict[str, object]:  # noqa: ARG002  # LivePage's
         """Return the results of the request that leads to the page."""
@@ -170,15 +170,15 @@ def _title(rows: tuple[ActionRow, ...]) -> str:
     return f"{len(rows)} actions"
 
 
-def _dialog_fragments(batch: BatchRow, now: datetime) -> Fragments:
+def _dialog_fragments(viewer: Viewer, batch: BatchRow, now: datetime) -> Fragments:
     """Return the fragments of the dialog. It has its own banners, because it covers those of the page."""
     banners = read_liveness(now=now).banners
     top = Fragment("asked-banners", "frame/banners.html", {"banners": banners}, banners)
-    return (top, *_card_fragments(batch, dialog=True))
+    return (top, *_card_fragments(viewer, batch, dialog=True))
 
 
-def _card_fragments(batch: BatchRow, *, dialog: bool) -> Fragments:
-    rows, result = batch.rows, ProgressEnd.of(batch.rows)
+def _card_fragments(viewer: Viewer, batch: BatchRow, *, dialog: bool) -> Fragments:
+    rows, result = batch.rows, ProgressEnd.of(batch.rows, viewer=viewer)
     has_several = len(rows) > 1
     state = {
         "unsent": batch.unsent if has_several else 0,

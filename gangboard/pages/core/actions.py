@@ -13,6 +13,8 @@ from gangboard.pages.core.forms import write_target
 from gangboard.pages.core.layout import NavigationItem
 from gangboard.readmodels.action_labels import shared_label, undo_label
 from gangboard.readmodels.action_rows import ActionRow
+from gangboard.readmodels.actions import existing_objects
+from gangboard.store.access import Viewer
 
 _TABS = (("actions", "Record"), ("holds", "Holds"), ("audit", "Audit"))
 """(name of the address, label)."""
@@ -37,13 +39,18 @@ class Undo:
     """The object, or the number of objects."""
 
 
-def undo_of(rows: Sequence[ActionRow]) -> Undo | None:
-    """Return the link that undoes the actions in force, or None if no action is in force or one still runs.
+def undo_of(rows: Sequence[ActionRow], *, viewer: Viewer) -> Undo | None:
+    """Return the link that undoes the actions in force whose objects still exist.
 
-    The actions were confirmed together, so they have the same verb.
+    None if there is no such action, or if one still runs. The actions were confirmed together, so they
+    have the same verb.
     """
     done = [row for row in rows if row.went_well and row.ended is None]
     if not done or not all(row.is_final for row in rows):
+        return None
+    existing = existing_objects(done, viewer=viewer)
+    done = [row for row in done if row.id in existing]
+    if not done:
         return None
     if done[0].verb == Verb.RELOCATE:
         return _undo_relocation(done[0])
