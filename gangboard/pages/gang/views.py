@@ -124,7 +124,12 @@ def _fragments(detail: GangDetail, now: datetime, opened: tuple[str, ...]) -> Fr
         _groups(detail),
         _fragment("events", detail.events),
         facts_fragment(detail),
-        _fragment("commands", detail.commands),
+        Fragment(
+            "commands",
+            "gang/commands.html",
+            {"commands": detail.commands, "gang_id": row.id},
+            detail.commands,
+        ),
     )
 
 
