@@ -89,13 +89,8 @@ def scheduler_queue(
 ) -> None:
     """Store a queue of a scheduler."""
     ref = ObjectRef(system, "Queue", "", name, f"queue-{name}")
-    queue = Queue(
-        Meta("v1", ref, "1", 1, ago(3600)),
-        QueueLevel.QUEUE,
-        quotas=quotas,
-        state=QueueState.ACTIVE,
-        **fields,
-    )
+    values = {"state": QueueState.ACTIVE, **fields}
+    queue = Queue(Meta("v1", ref, "1", 1, ago(3600)), QueueLevel.QUEUE, quotas=quotas, **values)
     store_object(cluster, f"queues.{system}", queue)
 
 

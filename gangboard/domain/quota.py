@@ -131,6 +131,8 @@ class Queue:
     """Field and value that stop it, such as `spec.stopPolicy Hold`. Empty if its system has no such field."""
     stopped_by: FieldWriter | None = None
     """Last writer of that field."""
+    command: tuple[str, ...] = ()
+    """Arguments of a command that follows the advice."""
     is_strict: bool = False
     """Later entries wait while the first one cannot be admitted."""
     is_by_usage: bool = False

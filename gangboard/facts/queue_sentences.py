@@ -268,7 +268,7 @@ def with_queue_cause(gang: Gang, message: QueueMessage) -> QueueMessage:
             message,
             cause=f"{queue.name} is stopped{_stop_author(queue)}",
             advice=queue.advice,
-            command=_start_command(gang, queue),
+            command=queue.command or _start_command(gang, queue),
         )
     if queue.state is QueueState.INACTIVE:
         why = f": {queue.cause}" if queue.cause else ""

@@ -13,7 +13,6 @@ from decimal import Decimal
 from gangboard.decode.problems import raise_for_faults
 from gangboard.decode.quantities import Quantity, ResourceListReader
 from gangboard.decode.wire import Int32, Wire, WireMeta, read_meta
-from gangboard.domain.advice import AdvisedStep
 from gangboard.domain.api_resource import Resource
 from gangboard.domain.group import Group
 from gangboard.domain.quota import Queue, QueueLevel, QueueName, QueueState, Quota, QuotaTerm
@@ -80,7 +79,10 @@ def _build(wire: WireQueue, version: str) -> Queue:
         admitted=status.running,
         state=state,
         cause=cause,
-        advice=_open_queue_text(name) if state is QueueState.STOPPED else "",
+        advice="Open it." if state is QueueState.STOPPED else "",
+        command=command("vcctl queue operate -a open -n {}", name)
+        if state is QueueState.STOPPED
+        else (),
         terms=tuple(
             QuotaTerm(term, Decimal(number), True)
             for term, number in (("weight", spec.weight), ("priority", spec.priority))
@@ -112,13 +114,6 @@ def _quotas(spec: _WireSpec, status: _WireStatus, amounts: ResourceListReader) -
                 if resource in share
             ),
         )
-
-
-def _open_queue_text(name: str) -> str:
-    """Return the step that opens the queue, with the command if its name is safe in a shell."""
-    return AdvisedStep(
-        "Open it.", command=command("vcctl queue operate -a open -n {}", name)
-    ).sentence
 
 
 class VolcanoQueues(QueueSystem):

@@ -87,20 +87,20 @@ def test_the_cause_of_a_refused_admission(
 
 
 @pytest.mark.parametrize(
-    ("name", "step", "advice"),
+    ("name", "step", "command"),
     [
-        ("research", "Open Queue research: vcctl queue operate -a open -n research", "Open it: vcctl queue operate -a open -n research"),
-        ("gpu; reboot", "Open Queue gpu; reboot.", "Open it."),
-        ("$(reboot)", "Open Queue $(reboot).", "Open it."),
+        ("research", "Open Queue research: vcctl queue operate -a open -n research", "vcctl queue operate -a open -n research"),
+        ("gpu; reboot", "Open Queue gpu; reboot.", ""),
+        ("$(reboot)", "Open Queue $(reboot).", ""),
     ],
 )  # fmt: skip
 def test_a_command_has_the_name_of_a_queue_only_if_that_is_safe(
-    name: str, step: str, advice: str
+    name: str, step: str, command: str
 ) -> None:
     closed, group = queue("Closed", name), ring("Pending", queue=name)
     result = verdict_of(group, *members(group), queues=[closed]).finding
     assert (result.code, result.advice_texts) == ("queue-stopped", (step,))
-    assert closed.advice == advice
+    assert (closed.advice, closed.command) == ("Open it.", tuple(command.split()))
 
 
 @pytest.mark.parametrize(

@@ -100,6 +100,29 @@ def test_each_kind_of_step_has_its_sentence_and_its_commands(owner: Viewer) -> N
     assert (plan.waiting_gangs, plan.waiting_accelerators, plan.accelerators) == (3, 24, 24)
 
 
+def test_a_step_names_its_cluster_if_its_commands_cannot(owner: Viewer) -> None:
+    """Without a context, the commands change the cluster that kubectl uses at that moment."""
+    west = make_cluster("west")
+    gains, nodes = (gain(make_gang(west)),), (node_ref("a"),)
+    half = incomplete(west, "half")
+    store(
+        west,
+        PlanStep(PlanStepKind.UNCORDON, gains, 8, nodes),
+        PlanStep(PlanStepKind.REMOVE_TAINT, gains, 8, nodes, TAINT),
+        PlanStep(PlanStepKind.END_INCOMPLETE, gains, 8, gangs=(ref(half),)),
+        PlanStep(PlanStepKind.MOVE_PODS, gains, 8, nodes, pods=(pod("x"),)),
+        PlanStep(PlanStepKind.UNCORDON, gains, 8, (node_ref("a;reboot"),)),
+    )
+    uncordon, untaint, end, move, unsafe = read(owner)[0].steps
+    assert uncordon.text == "Uncordon a (in cluster west)."
+    assert uncordon.commands == ("kubectl uncordon a",)
+    assert untaint.text.endswith(" from a (in cluster west).")
+    assert move.text.endswith(" created them elsewhere (in cluster west).")
+    # There is no command to copy.
+    assert end.text == "Suspend JobSet half, which is not complete."
+    assert (unsafe.text, unsafe.commands) == ("Uncordon a;reboot.", ())
+
+
 def test_an_incomplete_gang_is_named_with_its_cost(owner: Viewer) -> None:
     eu = make_cluster()
     half = incomplete(eu, "half", since=NOW - timedelta(hours=3), ready=2, desired=4)

@@ -19,6 +19,7 @@ from tests.stored_queues import (
     GPU,
     KAI,
     KEYS,
+    VOLCANO,
     gang_of,
     gpus,
     has,
@@ -257,3 +258,39 @@ def test_unreadable_groups_do_not_mean_an_empty_queue(owner: Person, world: Worl
     page = text_of(owner, "/queues/eu-train/lab/")
     assert "The reader may not list PodGroups" in page
     assert "Nobody" not in page
+
+
+OPEN = ("vcctl", "queue", "operate", "-a", "open", "-n", "closed")
+
+
+@pytest.mark.parametrize("context", ["", "admin@eu"])
+def test_the_command_of_a_queue_names_its_cluster_and_can_be_copied(
+    owner: Person, world: World, context: str
+) -> None:
+    """It was a part of the text. vcctl has no option for a context, so the text names the cluster."""
+    eu = world.cluster
+    Cluster.objects.filter(pk=eu.pk).update(context=context)
+    serve_scheduler(eu, VOLCANO)
+    advised = {"cause": "it is closed", "advice": "Open it.", "command": OPEN}
+    store_closed = {"state": QueueState.STOPPED, **advised}
+    scheduler_queue(eu, VOLCANO, "closed", **store_closed)
+    page = owner.client.get("/queues/eu-train/closed/").content.decode()
+    assert f'data-copy="{" ".join(OPEN)}"' in page
+    assert f'Open it (in cluster eu-train). <code tabindex="0">{" ".join(OPEN)}</code>' in page
+    (row,) = owner.client.get("/api/v1/queues/").json()["results"]
+    assert row["advice"] == f"Open it (in cluster eu-train): {' '.join(OPEN)}"
+    assert row["command"] == list(OPEN)
+
+
+def test_advice_without_a_command_stays_as_it_is(owner: Person, world: World) -> None:
+    serve_scheduler(world.cluster, VOLCANO)
+    scheduler_queue(
+        world.cluster,
+        VOLCANO,
+        "closed",
+        state=QueueState.STOPPED,
+        cause="it is closed",
+        advice="Open it.",
+    )
+    (row,) = owner.client.get("/api/v1/queues/").json()["results"]
+    assert (row["advice"], row["command"]) == ("Open it.", [])

@@ -116,7 +116,7 @@ class TestOwner:
             "2 gangs with 16 accelerators wait for nodes.",
             "These steps let at least 8 accelerators run, in this order.",
             "Not all combinations were tried.",
-            "Uncordon h100-9.",
+            "Uncordon h100-9 (in cluster eu-train).",
             "uncordon h100-9",
             "1 gang with 8 accelerators",
         ):

@@ -41,7 +41,8 @@ def trial_steps(
         text = "Check the address on the machine or in the pod of a poll worker. Any HTTP answer is good."
         return (KubectlCommand(text, command_line(words)),)
     if code == "tls":
-        return (KubectlCommand(_TEXTS[code], command_line(in_context(_VIEW, context))),)
+        text = f"{_TEXTS[code]}{_where(context)}"
+        return (KubectlCommand(text, command_line(in_context(_VIEW, context))),)
     if code in _TEXTS:
         return (KubectlCommand(_TEXTS[code], "manage.py print_rbac"),)
     if not code and (unreadable or not uid_known):

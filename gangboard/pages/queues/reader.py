@@ -7,6 +7,7 @@ from dataclasses import replace
 from decimal import Decimal
 
 from gangboard.diagnosis.scheduler_queues import queue_system, queue_words, scheduler_queues
+from gangboard.domain.advice import with_cluster_name
 from gangboard.domain.api_resource import WatchState
 from gangboard.domain.group import Group
 from gangboard.domain.queue import QueueEntry
@@ -161,6 +162,10 @@ class QueueReader:
         is_of_scheduler = ref.group in scheduler_queues()
         users = visible.queues.users(queue.name)
         cause, system = visible.cause, queue_system(ref.group)
+        advice, command = queue.advice, queue.command
+        if command:
+            cluster = visible.cluster
+            advice, command = with_cluster_name(advice, command, cluster.cluster, cluster.context)
         return QueueRow(
             id=f"{visible.cluster.cluster}~{ref.uid}",
             cluster=visible.cluster.cluster,
@@ -175,7 +180,8 @@ class QueueReader:
             shares_with=sum(sharer.level is QueueLevel.QUEUE for sharer in sharing) - 1,
             face=visible.face,
             cause=printable(sentence(cause[:1].upper() + cause[1:])),
-            advice=printable(queue.advice),
+            advice_text=printable(advice),
+            command=command,
             quotas=quota_rows(
                 queue,
                 sharing if knows_queues else None,

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gangboard.diagnosis.scheduler_queues import queue_system, queue_words
+from gangboard.domain.advice import AdvisedStep
+from gangboard.domain.shell import command_line
 from gangboard.pages.queues.quotas import QuotaRow, TermRow
 from gangboard.readmodels.declarations import shown, shown_property
 from gangboard.readmodels.fair_shares import FairShareRow
@@ -67,7 +69,18 @@ class QueueRow(HasQueueState):
         return self.face.word
 
     cause: str = shown("Cause", "Why it is stopped or inactive.", empty_is_null=True)
-    advice: str = shown("Advice", empty_is_null=True)
+
+    @shown_property("Advice", "With its command.", empty_is_null=True)
+    def advice(self) -> str:
+        """Return the advice as a sentence, followed by its command."""
+        return AdvisedStep(self.advice_text, command=self.command).sentence
+
+    command: tuple[str, ...] = shown(
+        "Command",
+        "Words of the command in `advice`, each safe in a shell; empty without one.",
+    )
+    advice_text: str
+    """The advice without its command."""
     quotas: tuple[QuotaRow, ...] = shown("Quota")
     is_quota_overridden: bool = shown(
         "Overridden",
@@ -125,6 +138,11 @@ class QueueRow(HasQueueState):
         "Stale",
         "Its cluster has not answered for 30 seconds, or queues cannot be read there.",
     )
+
+    @property
+    def command_text(self) -> str:
+        """The command as one line. Empty without one."""
+        return command_line(self.command)
 
     @property
     def line_text(self) -> str:

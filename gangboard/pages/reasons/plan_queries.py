@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from gangboard.domain.action import Verb
+from gangboard.domain.advice import with_cluster_name
 from gangboard.domain.cluster_plan import (
     ClusterPlan,
     PlanGain,
@@ -193,13 +194,21 @@ class _Printer:
         victims = [gang for ref in step.gangs if (gang := self._gang(ref)) is not None]
         named = len(nodes) + len(pods) + len(victims)
         hidden = len(step.nodes) + len(step.pods) + len(step.gangs) - named
+        text, commands = self._text(step, nodes, victims), () if hidden else _commands(step)
+        if commands:
+            text, _ = with_cluster_name(
+                text, commands[0], self.freshness.cluster, self.freshness.context
+            )
         return PlanStepRow(
             kind=step.kind.value,
-            text=self._text(step, nodes, victims),
+            text=text,
             cost=self._cost(step),
             accelerators=step.accelerators,
             gains=tuple(map(self._gain, step.gains)),
-            commands=() if hidden else tuple(self._commands(step)),
+            commands=tuple(
+                command_line(in_context(arguments, self.freshness.context))
+                for arguments in commands
+            ),
             nodes=tuple(nodes),
             pods=tuple(PlanPodRow(printable(ref.namespace), printable(ref.name)) for ref in pods),
             victims=tuple(victim_of(gang, None) for gang in victims),
@@ -263,14 +272,6 @@ class _Printer:
             return f"Any other pod may then start there, too.{author}"
         return ""
 
-    def _commands(self, step: PlanStep) -> Iterator[str]:
-        """Yield the commands of a step, or nothing if a name is unsafe in a shell."""
-        commands = list(_arguments(step))
-        if not all(commands):
-            return
-        for arguments in commands:
-            yield command_line(in_context(arguments, self.freshness.context))
-
 
 _TRIALS = {
     PlanStepKind.UNCORDON: "Uncordons",
@@ -290,6 +291,12 @@ def _untried(entry: UntriedGangs) -> PlanUntriedRow:
         accelerators=entry.accelerators,
         text=f"{_TRIALS[entry.kind]} were not tried for {gangs}{size}.",
     )
+
+
+def _commands(step: PlanStep) -> tuple[tuple[str, ...], ...]:
+    """Return the commands of a step, or none if a name is unsafe in a shell."""
+    commands = tuple(_arguments(step))
+    return commands if all(commands) else ()
 
 
 def _arguments(step: PlanStep) -> Iterator[tuple[str, ...]]:
