@@ -460,5 +460,7 @@ def _bar(person: Person) -> list[str]:
     bar = text_of(person.client, "/").partition('id="freshness"')[2].partition("</ul>")[0]
     items = re.findall(r"<li.*?</li>", bar, re.DOTALL)
     return [
-        " ".join(re.sub(r"<[^>]*>", "", item).split()) for item in items if "calm-sum" not in item
+        " ".join(re.sub(r"<[^>]*>", "", item).split())
+        for item in items
+        if not re.search(r"calm-sum|more-narrow", item)
     ]

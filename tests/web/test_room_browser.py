@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
@@ -85,6 +86,41 @@ def test_the_header_stands_on_one_line_with_a_cluster_in_trouble(
     page.goto(site.url)
     assert page.locator(".freshness .loud").count() >= 1
     assert (page.locator(".top").bounding_box() or {"height": 0})["height"] < 60
+
+
+@pytest.fixture
+def seven_silent(site: Site) -> Iterator[None]:
+    """Seven more clusters that are silent, as the site's `lab` is."""
+    site.write("CREATE TABLE copied AS SELECT * FROM store_cluster WHERE name = 'lab'")
+    for number in range(7):
+        site.write("UPDATE copied SET id = ?, name = ?", 900 + number, f"gpu-silent-{number}")
+        site.write("INSERT INTO store_cluster SELECT * FROM copied")
+    yield
+    site.write("DELETE FROM store_cluster WHERE name LIKE 'gpu-silent-%'")
+    site.write("DROP TABLE copied")
+
+
+@pytest.mark.usefixtures("seven_silent")
+@pytest.mark.parametrize(
+    ("width", "names", "text"),
+    [(2200, 3, "5 more with problems"), (1440, 1, "7 more"), (390, 1, "7 more")],
+)
+def test_seven_clusters_in_trouble_leave_the_header_its_lines(
+    page: Page, site: Site, width: int, names: int, text: str
+) -> None:
+    """They filled two lines at 1440 px, and eight on a phone, above each page."""
+    page.set_viewport_size({"width": width, "height": 900})
+    page.goto(f"{site.url}/actions/")
+    bar = page.locator(".freshness")
+    assert (bar.bounding_box() or {"height": 99})["height"] < 26
+    if width > 390:
+        assert (page.locator(".top").bounding_box() or {"height": 99})["height"] < 60
+    named = bar.locator("li:visible", has_text="silent 4 min")
+    expect(named).to_have_count(names)
+    expect(bar.locator("li:visible", has_text="more")).to_contain_text(text)
+    bar.get_by_role("link", name="more with problems").click()
+    expect(page).to_have_url(f"{site.url}/clusters/")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
 def test_a_board_row_is_two_lines_and_a_cause_on_a_phone(page: Page, site: Site) -> None:

@@ -14,7 +14,7 @@ from django.utils import timezone
 from gangboard.pages.core.live.fragments import Fragment, FragmentList, write_version
 from gangboard.pages.core.saved_forms import saved_form_message
 from gangboard.readmodels.cluster_visibility import not_counted
-from gangboard.readmodels.freshness import Freshness, read_freshness
+from gangboard.readmodels.freshness import Freshness, Level, read_freshness
 from gangboard.readmodels.liveness import Liveness, read_liveness
 from gangboard.readmodels.queue_visibility import serves_queues
 from gangboard.store.access import Viewer
@@ -54,7 +54,19 @@ WHERE_SERVED = {"queues": serves_queues}
 
 
 MOST_NAMED = 3
-"""Clusters that the bar names one by one. With more, it names those with a problem and counts the others."""
+"""Clusters that the bar names. With more, it names those with the worst problems and counts the others."""
+
+
+_WORST = (Level.SILENT, Level.NEVER, Level.STALE, Level.LIVE)
+
+
+@dataclass(frozen=True, slots=True)
+class BarCluster:
+    """A cluster that the bar names."""
+
+    cluster: Freshness
+    is_spare: bool
+    """Whether most screens only count it, because another cluster has a worse problem."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,17 +81,30 @@ class NavigationItem:
 
 def layout_fragments(clusters: Mapping[int, Freshness], liveness: Liveness) -> tuple[Fragment, ...]:
     """Return the fragments that every page has."""
-    bar = clusters.values()
-    named = tuple(cluster for cluster in bar if _has_problem(cluster) or len(bar) <= MOST_NAMED)
-    unnamed = len(bar) - len(named)
-    live = sum(not _has_problem(cluster) for cluster in bar)
+    bar = tuple(clusters.values())
+    # Sorting is stable, so equal clusters stay in the order of their names.
+    troubled = sorted(filter(_has_problem, bar), key=lambda cluster: _WORST.index(cluster.level))
+    live = len(bar) - len(troubled)
+    names_all = len(bar) <= MOST_NAMED
+    chosen = bar if names_all else troubled[:MOST_NAMED]
+    named = tuple(
+        BarCluster(cluster, is_spare=cluster in troubled[1:])
+        for cluster in bar
+        if cluster in chosen
+    )
+    counts = {
+        "others": 0 if names_all else live,
+        "more_than_three": max(len(troubled) - MOST_NAMED, 0),
+        "more_than_one": max(len(troubled) - 1, 0),
+        "live": live,
+    }
     banners = liveness.banners
     return (
         Fragment(
             "freshness",
             "frame/freshness.html",
-            {"clusters": named, "others": unnamed, "live": live},
-            (unnamed, live, *(cluster.shown for cluster in named)),
+            {"clusters": named, **counts},
+            (*counts.values(), *((item.cluster.shown, item.is_spare) for item in named)),
         ),
         Fragment("banners", "frame/banners.html", {"banners": banners}, banners),
     )
