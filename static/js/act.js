@@ -20,12 +20,12 @@ export function startActing() {
   const dialog = element("act");
   if (!dialog) return;
   const body = element("act-body");
-  let opener = null; // {id, row}: of the button that opened the dialog, and of what is around it
-  let absent = null; // {id, place}: of a button that the page does not show now, and where the focus waits for it
+  let opener = null; // {button, id, row}: what opened the dialog, and the id of the first selected row or of what is around
+  let waiting = null; // {place, isAbsent}: where the focus is after the dialog, and whether the page lacks the button now
 
   document.addEventListener("htmx:beforeRequest", ({ detail }) => {
     if (!isAct(detail.elt)) return;
-    if (!dialog.open) opener = { id: detail.elt.id, row: detail.elt.parentElement.closest("[id]")?.id };
+    if (!dialog.open) opener = openerOf(detail);
     tell(detail.elt, "");
   });
   document.addEventListener("htmx:beforeSwap", (event) => {
@@ -55,22 +55,38 @@ export function startActing() {
     returnFocus();
   });
   // The button may have been replaced while the dialog was open, its menu may be closed, and while its action runs
-  // the page has none. Then the focus stays in its row. It goes to a button that comes back, unless a person has
-  // moved it.
+  // the page has none. The buttons for selected rows are hidden when no row is selected any more. Then the focus
+  // stays in the row. It goes to a button that comes back, unless a person has moved it.
   function returnFocus() {
-    const button = element(opener?.id);
-    button?.focus();
-    if (document.activeElement === document.body) element(opener?.row)?.querySelector(FOCUSABLE)?.focus();
-    absent = button || !opener ? null : { id: opener.id, place: document.activeElement };
+    const button = element(opener?.id) ?? (opener?.button.isConnected ? opener.button : null);
+    // A button that is about to be hidden takes the focus, and loses it.
+    const isShown = Boolean(button?.getClientRects().length);
+    if (isShown) button.focus();
+    if (!isShown || document.activeElement === document.body) focusWithin(element(opener?.row));
+    waiting = opener && { place: document.activeElement, isAbsent: !button };
   }
   document.addEventListener("htmx:load", () => {
-    if (!absent || dialog.open) return;
+    if (!waiting || dialog.open) return;
     const active = document.activeElement;
-    const isLost = active === document.body && !absent.place.isConnected;
-    if (active !== absent.place && !isLost) absent = null;
-    else if (element(absent.id)) returnFocus();
+    const isLost = active === document.body && !waiting.place.isConnected;
+    if (active !== waiting.place && !isLost) waiting = null;
+    else if (isLost || (waiting.isAbsent && element(opener.id))) returnFocus();
   });
   startHours(document);
+}
+
+function openerOf({ elt, requestConfig }) {
+  const button = requestConfig?.triggeringEvent?.submitter ?? elt;
+  const box = elt.elements && boxesOf(elt).find(({ checked }) => checked);
+  return { button, id: button.id, row: (box ?? elt).parentElement.closest("[id]")?.id };
+}
+
+// Hidden elements take no focus.
+function focusWithin(place) {
+  for (const one of place?.querySelectorAll(FOCUSABLE) ?? []) {
+    one.focus();
+    if (document.activeElement === one) return;
+  }
 }
 
 function failed(status) {

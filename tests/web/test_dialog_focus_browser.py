@@ -32,6 +32,39 @@ def test_the_focus_waits_in_the_row_until_the_button_is_back(page: Page, site: S
     expect(button).to_be_focused(timeout=SOON)
 
 
+def confirm(page: Page) -> None:
+    """Confirm the action of the open dialog, and close the dialog."""
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("Reason").fill(REASON)
+    page.locator(".act-form button[type=submit]").click()
+    expect(dialog).to_contain_text("Requested", timeout=SOON)
+    dialog.get_by_role("button", name="Close").click()
+    expect(dialog).to_be_hidden()
+
+
+def test_the_focus_goes_to_the_first_selected_gang_of_the_board(page: Page, site: Site) -> None:
+    """The button of the selection was hidden as soon as no gang was selected, and took the focus along."""
+    page.goto(f"{site.url}/?cluster=gpu-west")
+    row = page.locator("#gangs tr[data-name=mixtral]")
+    row.get_by_role("checkbox").check()
+    page.locator("#pick-suspend").press("Enter")
+    page.get_by_role("dialog").get_by_role("button", name="Cancel").click()
+    expect(page.locator("#pick-suspend")).to_be_focused()
+    page.locator("#pick-suspend").press("Enter")
+    confirm(page)
+    expect(page.locator("#pick-suspend")).to_be_hidden()
+    expect(row.locator(":focus")).to_have_count(1)
+
+
+def test_the_focus_stays_at_the_buttons_of_selected_jobs(page: Page, site: Site) -> None:
+    page.goto(f"{site.url}/gangs/{site.gang_id('llama')}/")
+    for box in page.locator("#jobs input[name=target]").all():
+        box.check()
+    page.get_by_role("button", name="Suspend selected").press("Enter")
+    confirm(page)
+    expect(page.locator("#tree-bar :focus, #jobs :focus")).to_have_count(1)
+
+
 def test_the_row_menu_opens_the_dialog(page: Page, site: Site) -> None:
     page.goto(f"{site.url}/?q=llama&cluster=gpu-east")
     page.keyboard.press("j")
