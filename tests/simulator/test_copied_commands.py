@@ -7,6 +7,7 @@ import io
 import re
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import urlencode
@@ -15,18 +16,24 @@ import pytest
 from django.core.management import call_command
 from django.test import Client
 
+from gangboard.pages.check.queries import begin
 from gangboard.pages.core.forms import write_target
 from gangboard.pages.gang.queries import gang_detail
 from gangboard.pages.gang.text_report import explain
+from gangboard.polling.checks.runs import run_check
+from gangboard.queues.volcano import VolcanoQueues
 from gangboard.readmodels.action_offers import board_offers
 from gangboard.readmodels.freshness import read_freshness
 from gangboard.readmodels.gangs import GangFilters, list_gangs
-from gangboard.store.models import Cluster, Gang, NodeCapacity
+from gangboard.store.checks import due_checks
+from gangboard.store.models import Cluster, Gang, NodeCapacity, ResourceState
 from simulator import fleets as fleets
 from simulator.clock import SteppedClock
 from simulator.control_plane import SimulatedControlPlane
+from simulator.fleet_spec import Fleet
 from tests import random_sets
-from tests.factories import make_cluster, make_heartbeats
+from tests.decode.reading import model
+from tests.factories import make_cluster, make_heartbeats, store_object
 from tests.personas import Person, make_owner
 from tests.polled_plane import PolledPlane
 from tests.stored_jobsets import make_hold
@@ -36,15 +43,36 @@ pytestmark = pytest.mark.django_db
 LOOKS, SECONDS = 2, 300.0
 CONTEXT = "admin@prod/west"
 """As a person's kubeconfig has it: a shell takes it as one plain word."""
-_VERBS = "annotate|apply|config|cordon|create|delete|describe|drain|edit|get|label|logs|patch|rollout|scale|uncordon"
-COMMAND = re.compile(rf"(?<![\w-])kubectl (?:--context (?P<context>\S+) )?(?P<verb>{_VERBS})\b")
+_VERBS = "annotate|apply|config|cordon|create|delete|describe|drain|edit|get|label|logs|patch|rollout|scale|taint|uncordon"
+COMMAND = re.compile(
+    rf"(?<![\w-])(?:kubectl (?:--context (?P<context>\S+) )?(?P<verb>{_VERBS})|(?P<program>vcctl) queue operate)\b"
+)
+"""vcctl has no option for a context, so its cluster is always named beside the command."""
 BLOCK = re.compile(r"<(?:li|p|tr|td|dd|dt|pre|section|h\d)\b")
 SHOWN = {
-    "east": {"get", "describe", "logs", "patch", "uncordon", "delete"},
-    "west": {"get", "describe", "logs", "apply", "delete"},
+    "east": {"get", "describe", "logs", "patch", "uncordon", "delete", "vcctl"},
+    "west": {"get", "describe", "logs", "apply", "delete", "uncordon", "vcctl"},
 }
 """What is shown in each of them."""
 NODES_PER_WALK = 8
+CLOSED = "closed"
+WAITS_FOR_QUEUE = f"""
+apiVersion: batch.volcano.sh/v1alpha1
+kind: Job
+metadata: {{name: asks, namespace: team-maps}}
+spec:
+  queue: {CLOSED}
+  minAvailable: 2
+  schedulerName: volcano
+  tasks:
+  - name: workers
+    replicas: 2
+    template:
+      spec:
+        restartPolicy: Never
+        containers:
+        - {{name: main, image: python, resources: {{limits: {{nvidia.com/gpu: 1}}}}}}
+"""
 LISTS = (
     "",
     "reasons/",
@@ -72,9 +100,10 @@ class Walk:
     def read_text(self, text: str, source: str) -> None:
         """Look at one line, or at what stands together on a page."""
         for found in COMMAND.finditer(text):
-            self.verbs[found["verb"]] += 1
-            beside = not self.context and self.named.search(text)
-            if not beside and (not self.context or found["context"] != self.context):
+            self.verbs[found["verb"] or found["program"]] += 1
+            needs_name = not self.context or found["program"]
+            is_named = self.named.search(text) if needs_name else found["context"] == self.context
+            if not is_named:
                 line = text[max(found.start() - 80, 0) : found.end() + 60]
                 self.unnamed.add(f"{source}: {' '.join(line.split())}")
 
@@ -85,7 +114,10 @@ class Walk:
 
     def read_answer(self, value: Any, source: str) -> None:
         """Look at each text of an answer of the API."""
-        if isinstance(value, dict):
+        if isinstance(value, dict) and value.get("commands") and "text" in value:
+            # The step of a plan: its sentence stands beside its commands.
+            self.read_text(" ".join([value["text"], *value["commands"]]), source)
+        elif isinstance(value, dict):
             for one in value.values():
                 self.read_answer(one, source)
         elif isinstance(value, list):
@@ -93,6 +125,18 @@ class Walk:
                 self.read_answer(one, source)
         elif isinstance(value, str):
             self.read_text(value, source)
+
+
+def walked_fleet(name: str) -> Fleet:
+    """Return a fleet of the demo. West gets a cordoned node, on which a gang that waits would run."""
+    fleet = fleets.FLEETS[name]
+    pools = tuple(
+        replace(pool, count=pool.count + 1, cordoned=(pool.count + 1,))
+        if name == "west" and pool.name == "t4"
+        else pool
+        for pool in fleet.pools
+    )
+    return replace(fleet, pools=pools)
 
 
 def walked(cluster: Cluster) -> list[Gang]:
@@ -121,11 +165,37 @@ def addresses(person: Person, cluster: Cluster) -> Iterator[str]:
     for node in walked_nodes(cluster):
         yield f"/nodes/{cluster.name}/{node}/"
     yield from (f"/api/v1/{name}/" for name in ("gangs", "clusters", "reasons", "holds", "queues"))
+    yield f"/queues/{cluster.name}/{CLOSED}/"
+    yield from checks(person, cluster)
     for gang in walked(cluster):
         yield f"/gangs/{gang.pk}/?open=*"
         yield f"/gangs/{gang.pk}/bundle.md"
         yield f"/api/v1/gangs/{gang.pk}/"
     yield from confirmations(person, cluster)
+
+
+def checks(person: Person, cluster: Cluster) -> Iterator[str]:
+    """Yield the result of a check of a Job that would wait until its queue is opened."""
+    check_id = begin(viewer=person.viewer, text=WAITS_FOR_QUEUE, clusters=[cluster.name])
+    for run_id in due_checks():
+        assert run_check(run_id)
+    yield f"/check/{check_id}/"
+    yield f"/api/v1/checks/{check_id}/"
+
+
+def close_queue(cluster: Cluster) -> None:
+    """Store a closed queue of Volcano as the poll would, in a cluster that serves its Jobs, too."""
+    (resource,) = VolcanoQueues.resources
+    for key, version in (
+        (resource.key, "v1beta1"),
+        ("podgroups.scheduling.volcano.sh", "v1beta1"),
+        ("jobs.batch.volcano.sh", "v1alpha1"),
+    ):
+        states = {"state": "ok", "version": version, "needed": False}
+        ResourceState.objects.update_or_create(cluster=cluster, resource=key, defaults=states)
+    metadata = {"name": CLOSED, "uid": "uid-closed", "resourceVersion": "1"}
+    closed = model(resource, {"metadata": metadata, "spec": {}, "status": {"state": "Closed"}})
+    store_object(cluster, resource.key, closed)
 
 
 def confirmations(person: Person, cluster: Cluster) -> Iterator[str]:
@@ -183,7 +253,7 @@ def test_commands_of_the_demo_name_their_cluster(name: str, context: str) -> Non
     clock = SteppedClock(now - timedelta(seconds=SECONDS * (LOOKS - 1)))
     # As `make run` starts them: the Hold is missing in the second.
     plane = SimulatedControlPlane(
-        fleets.FLEETS[name], fleets.MINORS[name], clock, hold=name == "east"
+        walked_fleet(name), fleets.MINORS[name], clock, hold=name == "east"
     )
     demo = PolledPlane(plane, clock, name, context=context)
     for look in range(LOOKS):
@@ -193,6 +263,7 @@ def test_commands_of_the_demo_name_their_cluster(name: str, context: str) -> Non
     jobset = Gang.objects.filter(cluster=demo.cluster, kind="JobSet", gone_at=None).first()
     assert jobset is not None
     make_hold(demo.cluster, jobset, "no-such-job")
+    close_queue(demo.cluster)
     person, found = make_owner(), Walk(name, context)
     walk(person.client, addresses(person, demo.cluster), found)
     for line in explained(person, demo.cluster):
@@ -226,6 +297,6 @@ def test_no_rule_hides_a_command_in_a_sentence() -> None:
         step
         for example in read_examples()
         for step in (example.message, *example.advice)
-        if COMMAND.search(step.rpartition(": kubectl ")[0] if ": kubectl " in step else step)
+        if COMMAND.search(re.sub(r"^(.*): (?:kubectl|vcctl) .*$", r"\1", step))
     ]
     assert hidden == []

@@ -162,10 +162,10 @@ class QueueReader:
         is_of_scheduler = ref.group in scheduler_queues()
         users = visible.queues.users(queue.name)
         cause, system = visible.cause, queue_system(ref.group)
-        advice, command = queue.advice, queue.command
-        if command:
-            cluster = visible.cluster
-            advice, command = with_cluster_name(advice, command, cluster.cluster, cluster.context)
+        cluster = visible.cluster
+        advice, command = with_cluster_name(
+            queue.advice, queue.command, cluster.cluster, cluster.context
+        )
         return QueueRow(
             id=f"{visible.cluster.cluster}~{ref.uid}",
             cluster=visible.cluster.cluster,
