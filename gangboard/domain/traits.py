@@ -71,10 +71,6 @@ class QueueTraits:
     """Kind of its entries. The registry sets it."""
     resources: tuple[tuple[str, str], ...] = ()
     """(kind of a queue or an entry, name of its resource in kubectl). The registry sets it."""
-    stop_field: str = ""
-    """Field of a queue that stops it. Empty if the system has none."""
-    not_stopped: str = ""
-    """Value of `stop_field` with which a queue admits entries."""
     active_field: str = ""
     """Field of an entry that is false while the entry is deactivated, for evidence."""
     eviction: str = ""

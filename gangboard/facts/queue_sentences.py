@@ -16,7 +16,6 @@ from gangboard.domain.text import is_or_are, label, names, out_of
 from gangboard.domain.traits import NO_QUEUE_TRAITS
 from gangboard.domain.verdict import Evidence
 from gangboard.facts.attempts import latest
-from gangboard.facts.copied_commands import merge_patch
 from gangboard.facts.gang import Gang
 from gangboard.facts.grace_periods import CREATION_GRACE
 from gangboard.facts.suspensions import author_of, suspend_evidence, suspension_text
@@ -268,23 +267,13 @@ def with_queue_cause(gang: Gang, message: QueueMessage) -> QueueMessage:
             message,
             cause=f"{queue.name} is stopped{_stop_author(queue)}",
             advice=queue.advice,
-            command=queue.command or _start_command(gang, queue),
+            command=queue.command,
         )
     if queue.state is QueueState.INACTIVE:
         why = f": {queue.cause}" if queue.cause else ""
         known = replace(message, cause=f"{queue.name} is inactive{why}")
         return replace(known, advice=queue.advice, command=()) if queue.advice else known
     return message
-
-
-def _start_command(gang: Gang, queue: Queue) -> tuple[str, ...]:
-    """Return the arguments of the command that ends the stop of a queue. Empty if its system has no field for it."""
-    ref = queue.meta.ref
-    traits = gang.admission.get(ref.group, NO_QUEUE_TRAITS)
-    if not traits.stop_field:
-        return ()
-    resource = dict(traits.resources).get(ref.kind, "")
-    return merge_patch(resource, ref, {traits.stop_field: traits.not_stopped})
 
 
 def _closed_queue(gang: Gang, message: QueueMessage) -> Queue | None:

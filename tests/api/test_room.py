@@ -82,7 +82,7 @@ def test_plans_have_their_steps_and_those_that_stop_gangs_on_request(
     assert gain == {"count": 1, "of": 3, "accelerators": 8, "gangs": [named]}
     assert step == {
         "kind": "uncordon",
-        "text": "Uncordon h100-1.",
+        "text": "Uncordon h100-1 (in cluster east).",
         "cost": None,
         "accelerators": 16,
         "commands": ["kubectl uncordon h100-1"],

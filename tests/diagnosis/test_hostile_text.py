@@ -47,6 +47,8 @@ _PATCH = re.compile(r"""'(\{"\w+":)+(\d+|true|false|"None")(,"\w+":\d+)*\}+'""")
 _BEGAN = datetime(2026, 11, 1, 8, tzinfo=UTC)
 _DETAIL = "Owner.detail"
 """Its keys are written by our decoders."""
+_COMMAND = "command"
+"""Field with the words of a command. The decoder leaves it empty if a word is not safe."""
 _OF_DECODERS = re.compile(r"\d+$|[\[{]")
 """Numbers and JSON that a decoder has written as text."""
 _OWN = ("objects", "foreign_pods", "events")
@@ -231,7 +233,7 @@ def _with(value: Any, changed: Mapping[str, str]) -> Any:
         new = {
             field.name: _with(getattr(value, field.name), changed)
             for field in fields(value)
-            if field.init
+            if field.init and field.name != _COMMAND
         }
         if isinstance(value, Owner):
             new["detail"] = {key: _with(item, changed) for key, item in value.detail.items()}

@@ -131,7 +131,17 @@ def test_a_queue_is_stopped_by_its_spec_before_its_status(stop: str, cause: str)
         )
         assert (queue.state, queue.cause) == (QueueState.STOPPED, cause)
         assert queue.advice == f"Set spec.stopPolicy of {kind} it to None."
+        assert queue.command[:4] == ("kubectl", "patch", f"{kind.lower()}s.kueue.x-k8s.io", "it")
+        assert queue.command[-1] == '{"spec":{"stopPolicy":"None"}}'
         assert (queue.stop_setting, queue.stopped_by) == (f"spec.stopPolicy {stop}", None)
+
+
+def test_a_name_that_is_unsafe_in_a_shell_has_no_command() -> None:
+    stopped = with_identity(
+        {"spec": {"stopPolicy": "Hold"}}, "gpu; kubectl delete namespace prod #"
+    )
+    queue: Queue = model(RESOURCES["ClusterQueue"], stopped, "v1beta2")
+    assert (queue.state, queue.command) == (QueueState.STOPPED, ())
 
 
 WRITTEN = "2026-11-27T02:18:00Z"

@@ -229,11 +229,23 @@ LOOK = "Check condition Active of ClusterQueue gpu: it is stopped, or an object 
 AT = datetime(2026, 11, 27, 2, 18, tzinfo=UTC)
 START = "Set spec.stopPolicy of ClusterQueue gpu to None."
 START_ALIAS = "Set spec.stopPolicy of LocalQueue gpu-lq to None."
+PATCH = ("--type=merge", "-p", '{"spec":{"stopPolicy":"None"}}')
+START_COMMAND = ("kubectl", "patch", "clusterqueues.kueue.x-k8s.io", "gpu", *PATCH)
+START_ALIAS_COMMAND = (
+    "kubectl",
+    "patch",
+    "localqueues.kueue.x-k8s.io",
+    "gpu-lq",
+    "-n",
+    "team-a",
+    *PATCH,
+)
 STOPPED = {
     "state": QueueState.STOPPED,
     "stop_setting": "spec.stopPolicy Hold",
     "cause": "admitted workloads keep running",
     "advice": START,
+    "command": START_COMMAND,
 }
 
 
@@ -254,8 +266,8 @@ STOPPED = {
         (GPU, {"state": QueueState.INACTIVE}, {}, INACTIVE, LOOK),
         (LOCAL, {"state": QueueState.STOPPED, "advice": START}, {"state": QueueState.INACTIVE},
          "ClusterQueue gpu is stopped", START),
-        (LOCAL, {}, {"state": QueueState.STOPPED, "advice": START_ALIAS}, "LocalQueue gpu-lq is stopped",
-         START_ALIAS),
+        (LOCAL, {}, {"state": QueueState.STOPPED, "advice": START_ALIAS, "command": START_ALIAS_COMMAND},
+         "LocalQueue gpu-lq is stopped", START_ALIAS),
         (None, {"state": QueueState.STOPPED}, {}, INACTIVE, LOOK),
     ],
 )  # fmt: skip

@@ -23,7 +23,7 @@ from gangboard.queues.kueue.admission_checks import CHECKS
 from gangboard.queues.kueue.flavors import FLAVORS
 from gangboard.queues.kueue.forecast import forecast
 from gangboard.queues.kueue.integrations import POD_GROUP_LABEL
-from gangboard.queues.kueue.queues import NOT_STOPPED, QUEUE_RESOURCES, STOP_FIELD
+from gangboard.queues.kueue.queues import QUEUE_RESOURCES
 from gangboard.queues.kueue.relocation import QueuedExclusion
 from gangboard.queues.kueue.replaceable_nodes import find_replacement
 from gangboard.queues.kueue.workloads import WORKLOADS
@@ -39,8 +39,6 @@ class Kueue(QueueSystem):
     traits = QueueTraits(
         manager="kueue",
         suspend_instead="Suspend it by spec.active of its Workload.",
-        stop_field=STOP_FIELD,
-        not_stopped=NOT_STOPPED,
         active_field="spec.active",
         eviction="Evicted",
         deactivation="Deactivated",

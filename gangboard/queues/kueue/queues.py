@@ -203,6 +203,9 @@ def _build(
         state=state,
         cause=cause,
         advice=advice,
+        command=start_command(kind, wire.metadata.namespace, wire.metadata.name)
+        if is_stopped
+        else (),
         stop_setting=f"{STOP_FIELD} {shorten(spec.stop_policy or '')}" if is_stopped else "",
         stopped_by=_stop_writer(wire.metadata, active) if is_stopped else None,
         is_strict=spec.queueing_strategy == "StrictFIFO",
