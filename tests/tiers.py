@@ -39,6 +39,8 @@ _TOLD_AT_ONCE = 400
 LONG_FILE = 10.0
 """Seconds; files that took less are not told of, lane by lane."""
 
+_OWN_OBJECTS = "AlreadyExists"
+"""An error without a second try: a set-up that failed left its objects, and each try of each test would meet them."""
 _TIER = "tier"
 """The property of a test by which the process that tells of the run learns its tier."""
 _FIGURES = "figures"
@@ -106,7 +108,7 @@ class Tiers:
         for item in items:
             item.user_properties.append((_TIER, tier_of(item)))
             if _in_ci():
-                item.add_marker(pytest.mark.flaky(reruns=1))
+                item.add_marker(pytest.mark.flaky(reruns=1, rerun_except=_OWN_OBJECTS))
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Count each test once, and all of its seconds."""

@@ -162,6 +162,18 @@ def test_the_default_scheduler_ignores_the_group() -> None:
     assert values_in(split.finding.message) == "default-scheduler 1 3"
 
 
+def test_pods_that_ran_before_the_others_were_created_were_no_complete_gang() -> None:
+    """Near miss: the whole gang has run, and a member that replaces another one is refused."""
+    text = "0/1 nodes are available: 1 Insufficient cpu."
+    first = [ignoring("p0", on="n0"), ignoring("p1", on="n0")]
+    pods = [*first, ignoring("p2", text=text)]
+    early = verdict_of(ring(), *first)
+    assert early.finding.code == "running"
+    assert verdict_of(ring(), *pods, memory=early.memory).finding.code == "not-ganged"
+    whole = verdict_of(ring(), *(ignoring(f"p{n}", on="n0") for n in range(3)))
+    assert verdict_of(ring(), *pods, memory=whole.memory).finding.code != "not-ganged"
+
+
 def test_pods_of_a_job_stay_its_own_where_the_group_is_decoration() -> None:
     job = a_job("train", pods=3)
     group = replace(ring(), meta=a_meta("scheduling.x-k8s.io", "PodGroup", "ring", of=job))

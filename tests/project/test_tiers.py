@@ -32,6 +32,21 @@ TESTS = {
             TRIED.add(number)
             assert again
     """,
+    "half-made": """
+        import pytest
+
+        TRIES = []
+
+        @pytest.fixture(scope="module")
+        def place():
+            TRIES.append("set-up")
+            raise RuntimeError("not within 60 s" if len(TRIES) == 1 else "409 AlreadyExists")
+
+        @pytest.mark.parametrize("number", range(5))
+        def test_place(place, number): pass
+
+        def test_tries(): assert TRIES == ["set-up"] * 2
+    """,
 }
 
 
@@ -80,3 +95,8 @@ def test_a_skipped_test_fails_only_in_ci(tmp_path: Path) -> None:
     done = run(tmp_path, "skipped")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "why this run in CI is a failure" not in done.stdout
+
+
+def test_a_set_up_that_meets_its_own_objects_is_not_tried_again(tmp_path: Path) -> None:
+    done = run(tmp_path, "half-made", CI="true")
+    assert "1 passed, 5 errors, 1 rerun" in done.stdout, done.stdout

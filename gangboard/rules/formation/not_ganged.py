@@ -133,7 +133,7 @@ def _find_ignored_group(unit: Unit, group: Group) -> Finding | None:
     pods = [pod for pod in unit.current if pod.ignores_group and pod.group_name == group.name]
     placed = [pod for pod in pods if pod.is_placed]
     refused = [pod for pod in unit.refused if pod in pods]
-    if unit.memory.whole_at is not None or not (placed and refused):
+    if _was_complete(unit, group) or not (placed and refused):
         return None
     if not _use_default_scheduler(pods):
         return None
@@ -152,6 +152,17 @@ def _find_ignored_group(unit: Unit, group: Group) -> Finding | None:
         ),
         since=first_creation(refused),
     )
+
+
+def _was_complete(unit: Unit, group: Group) -> bool:
+    """Return whether the quorum of an ignored group has run.
+
+    To the unit, which has no quorum then, the first pods are all of its pods until the next one is created.
+    """
+    memory = unit.memory
+    if memory.whole_at is None or memory.whole_count is None:
+        return memory.whole_at is not None
+    return memory.whole_count >= (group.quorum or 0)
 
 
 def _use_default_scheduler(pods: list[Pod]) -> bool:

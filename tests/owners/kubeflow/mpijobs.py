@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from tests.controlplane.client import Json, wait
-from tests.controlplane.kubeflow import replicas
+from tests.controlplane.kubeflow import replicas, version_of
 from tests.owners.kubeflow.place import Place, queued, suspended, whole
 from tests.situations import Situation
 
@@ -27,38 +27,33 @@ class Mpi(Place):
         }
 
     def suspend(self, suspended: bool, name: str = "run") -> None:
-        """Set its field. Resume a suspended launcher, and repeat until the operator has resumed it.
+        """Set its field. Resume it only once its operator has suspended it, and is at rest.
 
-        mpi-operator 0.8.0 changes its cached object before the API server accepts the change (its pull request
-        819), so it can leave a launcher suspended. We saw this twice on a busy machine, for minutes. It reads
-        the launcher again when the launcher changes. gangboard can say "suspended" before the operator has
-        suspended the launcher, and such a launcher looks resumed.
+        mpi-operator 0.8.0 waits longer before each next try, and counts each event of the MPIJob and its objects as a
+        try until a sync succeeds. Changes that meet each other let it wait for minutes (seen twice on a busy machine).
 
         """
-        if suspended:
-            super().suspend(suspended, name)
-            return
-        launcher = f"the launcher of {name} in {self.name}"
-        wait(
-            lambda: self._launcher(name)["spec"].get("suspend"), what=f"{launcher} to be suspended"
-        )
+        if not suspended:
+            wait(lambda: self._is_at_rest(name), every=1.0, what=f"{name} of {self.name} at rest")
         super().suspend(suspended, name)
-        wait(
-            lambda: self._launcher_is_resumed(name),
-            every=2.0,
-            what=f"{launcher} to be resumed",
-        )
 
-    def _launcher(self, name: str) -> Json:
-        return self.client.get("batch/v1", "Job", f"{name}-launcher", self.name)
+    def _is_at_rest(self, name: str) -> bool:
+        """Return whether MPIJob, launcher and pods show the suspend and did not change within a second."""
+        before = self._state(name)
+        time.sleep(1.0)
+        return before is not None and before == self._state(name)
 
-    def _launcher_is_resumed(self, name: str) -> bool:
-        """Return whether it is, and else let the operator read it again."""
-        job = self._launcher(name)
-        if job["spec"].get("suspend"):
-            read = {"metadata": {"annotations": {"test.gangboard.dev/look": f"{time.monotonic()}"}}}
-            self.client.patch("batch/v1", "Job", job["metadata"]["name"], read, self.name)
-        return not job["spec"].get("suspend")
+    def _state(self, name: str) -> list[str] | None:
+        """Return the versions of a suspended MPIJob and its launcher. None while its suspend is under way."""
+        job = self.client.get(version_of(self.kind), self.kind, name, self.name)
+        launcher = self.client.get("batch/v1", "Job", f"{name}-launcher", self.name)
+        pods = self.client.list("v1", "Pod", self.name)
+        told = {item["type"]: item["status"] for item in job["status"].get("conditions", ())}
+        if told.get("Suspended") != "True" or not launcher["spec"].get("suspend"):
+            return None
+        if any(pod["metadata"]["name"].startswith(f"{name}-") for pod in pods):
+            return None
+        return [entry["metadata"]["resourceVersion"] for entry in (job, launcher)]
 
 
 def _launcher_crashes(place: Place) -> None:
