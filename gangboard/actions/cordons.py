@@ -42,6 +42,8 @@ PATIENCE_SECONDS = 60.0
 """How long the end of an action waits for the end of its cordon."""
 _SHORTEST_RETRY, _LONGEST_RETRY, _RETRY_AFTER_END = 0.5, 300.0, 10.0
 _ATTEMPTS = "uncordoning"
+_ADMITTED_AT = "admitted_at"
+"""Key of the context: when the whole owner was admitted, as read before its Job is resumed."""
 
 
 # Before the Job moves
@@ -122,7 +124,8 @@ def wait_replaced(execution: ActionExecution, step: ActionStep) -> float:
     is_assigned = any(node in assigned.nodes for assigned in entry.assigned)
     if not is_assigned and not entry.failed_nodes:
         places = ", ".join(sorted({name for item in entry.assigned for name in item.nodes}))
-        execution.write(in_transaction=lambda: _save_proof(execution, held=True))
+        execution.context[_ADMITTED_AT] = str(entry.admitted_at or "")
+        execution.write(context=True, in_transaction=lambda: _save_proof(execution, held=True))
         return _end_wait(execution, step, f"Assigned now: {places}.")
     if _waited(execution, step) <= REPLACED_SECONDS:
         return PAUSE
@@ -139,6 +142,22 @@ def read_entry(execution: ActionExecution, step: ActionStep) -> QueueEntry | Non
     reader = LiveReader(execution.client, execution.context.get("versions", {}))
     live = reader.read_entry(step.subject["group"], step.subject["kind"], step.path)
     return live.entry if live is not None else None
+
+
+def eviction_sentence(execution: ActionExecution) -> str:
+    """Return a sentence if the whole owner was evicted during a relocation by a cordon, else empty.
+
+    It can be admitted again before gangboard looks, which shows in the time of its admission.
+    """
+    step = step_of_kind(execution, StepKind.WAIT_REPLACED)
+    if step is None:
+        return ""
+    entry = read_entry(execution, step)
+    lost = lost_assignment(step, entry)
+    before = execution.context.get(_ADMITTED_AT)
+    if lost or entry is None or not before or str(entry.admitted_at) == before:
+        return lost
+    return f"{_name(step)} was evicted with all its pods, and is admitted again."
 
 
 def lost_assignment(step: ActionStep, entry: QueueEntry | None) -> str:

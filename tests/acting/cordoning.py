@@ -34,13 +34,9 @@ def moved_by_a_cordon(scene: Scene) -> None:
 
 
 def moved_to_another_rack(scene: Scene) -> None:
-    """A preferred rack without a spare node: Kueue takes a node of the other rack.
-
-    On a busy machine Kueue finds no replacement at times (observed) and evicts the JobSet. The action then has to say
-    so, and the second relocation has to succeed.
-    """
+    """A preferred rack without a spare node: Kueue takes a node of the other rack."""
     with _assigned(scene, racks=("r0", "r0", "r1"), topology="preferred"):
-        _relocate_and_check(scene, is_eviction_possible=True)
+        _relocate_and_check(scene)
 
 
 def no_spare_node(scene: Scene) -> None:
@@ -77,6 +73,8 @@ def cordoned_under_kills(scene: Scene) -> None:
         with _killing(scene, left) as killed:
             action = scene.request("relocate", _job(scene), avoid=avoid)
             ended = scene.follow(action, timeout=300)
+        if _is_told_eviction(scene, ended, left):
+            return
         assert killed == ["worker", "kueue"], ended
         wait(lambda: not _is_cordoned(scene, left), what="the end of the cordon")
         assert scene.holds() == []
@@ -142,8 +140,11 @@ def _object(kind: str, name: str, spec: Json) -> Json:
     return {"apiVersion": KUEUE, "kind": kind, "metadata": {"name": name}, "spec": spec}
 
 
-def _relocate_and_check(scene: Scene, *, is_eviction_possible: bool = False) -> None:
-    """Relocate the Job away from its node and compare everything with the state before."""
+def _relocate_and_check(scene: Scene, *, is_second: bool = False) -> None:
+    """Relocate the Job away from its node and compare everything with the state before.
+
+    After an eviction by Kueue the second relocation has to succeed.
+    """
     evictions = _evictions(scene)
     (left,) = _nodes(scene, JOB)
     avoid = {"nodes": [left]}
@@ -151,14 +152,8 @@ def _relocate_and_check(scene: Scene, *, is_eviction_possible: bool = False) -> 
     own, uid = scene.uids(JOB), _job(scene)["metadata"]["uid"]
     _wait_allowed(scene, avoid)
     ended = scene.act("relocate", _job(scene), avoid=avoid)
-    if is_eviction_possible and "no replacement" in ended["message"]:
-        assert ended["state"] == "failed", ended
-        (workload,) = scene.client.list(KUEUE, "Workload", scene.namespace)
-        assert "Evicted" in {item["type"] for item in workload["status"]["conditions"]}, ended
-        wait(lambda: not _is_cordoned(scene, left), what="the end of the cordon")
-        assert scene.holds() == []
-        scene.wait_running(2 * PODS)
-        _relocate_and_check(scene)
+    if not is_second and _is_told_eviction(scene, ended, left):
+        _relocate_and_check(scene, is_second=True)
         return
     assert (ended["state"], ended["lever"]) == ("verified", "hold-cordon"), ended
     assert left not in _nodes(scene, JOB)
@@ -173,6 +168,23 @@ def _relocate_and_check(scene: Scene, *, is_eviction_possible: bool = False) -> 
     assert "siblings untouched" in ended["message"], ended
     assert _evictions(scene) == evictions
     assert scene.code("run", "running")["health"] == "running"
+
+
+def _is_told_eviction(scene: Scene, ended: Json, left: str) -> bool:
+    """Return whether the action says that Kueue evicted the JobSet, and check what has to follow then.
+
+    On a busy machine Kueue evicts the JobSet at times, although a node is free (observed). Its node controller seems to
+    mark the node once more, by an old copy of the Workload, after the replacement.
+    """
+    if "evicted with all its pods" not in ended["message"]:
+        return False
+    assert ended["state"] == "failed", ended
+    (workload,) = scene.client.list(KUEUE, "Workload", scene.namespace)
+    assert "Evicted" in {item["type"] for item in workload["status"]["conditions"]}, ended
+    wait(lambda: not _is_cordoned(scene, left), what="the end of the cordon")
+    assert scene.holds() == []
+    scene.wait_running(2 * PODS)
+    return True
 
 
 def _wait_allowed(scene: Scene, avoid: Json) -> None:

@@ -117,6 +117,20 @@ class Topology:
             NAMESPACE,
         )
 
+    def evict_and_admit_again(self) -> None:
+        """Evict the whole JobSet and admit it at once. The JobSet is about to be resumed."""
+        admitted = copy.deepcopy(self.workload["status"])
+        self.evict("no replacement")
+        for condition in admitted["conditions"]:
+            condition["lastTransitionTime"] = "2026-11-28T12:00:01Z"
+        self.simulator.objects.update(
+            KUEUE,
+            "Workload",
+            self.workload["metadata"]["name"],
+            lambda obj: obj.update(status=admitted),
+            NAMESPACE,
+        )
+
     def _reconcile(self, resource: Resource, _record: object, _obj: Json) -> None:
         if resource in (PODS, NODES, KUEUE_WORKLOADS) and self.replaces:
             self.simulator.world.clock.soon(self._replace, 0.02)

@@ -218,6 +218,18 @@ def test_an_eviction_of_the_whole_is_told(site: Site, topology: Topology) -> Non
     assert site.holds() == []
 
 
+def test_an_eviction_is_told_although_the_whole_is_admitted_again(
+    site: Site, topology: Topology
+) -> None:
+    """Kueue took a second (observed). Without a look at the admission, only the suspended Job shows."""
+    (before,) = nodes_of(site)
+    action = play(site, "applied:written", topology.evict_and_admit_again)
+    assert action.state == "failed", action.message
+    assert "was evicted with all its pods, and is admitted again." in action.message
+    assert not is_cordoned(site, before)
+    assert site.holds() == []
+
+
 def test_a_node_that_is_promised_to_other_pods_is_no_room(site: Site, topology: Topology) -> None:
     """Another Workload is admitted to the spare node, and its pods do not exist, as those of a held Job."""
     nodes = {node["metadata"]["name"] for node in site.simulator.objects.list("v1", "Node")}

@@ -39,8 +39,8 @@ def test_a_rejected_workload_is_replaced_by_a_new_one(places: dict[str, Place]) 
     place.client.delete(KUEUE, "Workload", before["name"], place.name)
     wait(
         lambda: (
-            (kueue_workload(place.client, place.owner()) or before)["metadata"]["uid"]
-            != before["uid"]
+            (new := kueue_workload(place.client, place.owner())) is not None
+            and new["metadata"]["uid"] != before["uid"]
         ),
         what="a new Workload",
         timeout=60,

@@ -11,11 +11,11 @@ from gangboard.actions import cordons, patches, relocation, requeueing
 from gangboard.actions.actor_client import Json, get_object
 from gangboard.actions.drift_detection import unguard_older_actions
 from gangboard.actions.execution import ActionExecution
-from gangboard.actions.finishing import ActionExit, finish, step_of_kind
+from gangboard.actions.finishing import ActionExit, finish
 from gangboard.actions.live_objects import LiveReader
 from gangboard.actions.verify.change_detection import describe_undone
 from gangboard.actions.verify.sibling_checks import sibling_changes
-from gangboard.domain.action import ActionState, StepKind
+from gangboard.domain.action import ActionState
 from gangboard.domain.pod import Pod
 from gangboard.domain.text import is_or_are, names, out_of
 from gangboard.policy.exclusions import excludes
@@ -32,7 +32,7 @@ def watch(execution: ActionExecution) -> float:
     """Check once. Return the seconds until the next check, 0 if the action is over. Raises KubeError."""
     subject = execution.context["subjects"][0]
     raw = get_object(execution.client, subject["path"])
-    evicted = _eviction(execution)
+    evicted = cordons.eviction_sentence(execution)
     if evicted:
         return _end(execution, ActionExit(ActionState.FAILED, evicted))
     problem = _problem(execution, subject, raw)
@@ -187,12 +187,6 @@ def _progress(pods: tuple[Pod, ...], wanted: int, ready: list[Pod]) -> str:
     if waiting is None or waiting.scheduled is None or not waiting.scheduled.message:
         return text
     return f"{text}; {waiting.meta.ref.name} waits: {waiting.scheduled.message.rstrip('.')}"
-
-
-def _eviction(execution: ActionExecution) -> str:
-    """Return a sentence if the admission system of a relocation by a cordon evicted the whole, else empty."""
-    step = step_of_kind(execution, StepKind.WAIT_REPLACED)
-    return cordons.lost_assignment(step, cordons.read_entry(execution, step)) if step else ""
 
 
 def _end(execution: ActionExecution, exit_: ActionExit) -> float:
