@@ -51,6 +51,9 @@ WAITING: tuple[Sequence[str], ...] = (
     ("scenarios/",),
     ("live/",),
     ("web/test_browser.py",),
+    ("ops/test_up.py", "ops/test_commands.py"),
+    ("web/test_acting_browser.py", "web/test_dialog_focus_browser.py"),
+    ("chart/",),
     (
         "store/test_on_postgresql.py",
         "store/test_from_release.py",
@@ -61,9 +64,6 @@ WAITING: tuple[Sequence[str], ...] = (
         "actions/test_one_hangs.py",
         "actions/test_safety_at_once.py",
     ),
-    ("ops/test_up.py", "ops/test_commands.py"),
-    ("web/test_acting_browser.py", "web/test_dialog_focus_browser.py"),
-    ("chart/",),
     ("attack/",),
     ("fresh_clone/",),
     ("tasks/",),
@@ -71,8 +71,8 @@ WAITING: tuple[Sequence[str], ...] = (
 )
 """Pieces of work that wait for others more than they compute, in starting order.
 
-Lanes take them from both ends, so the shortest pieces stand where the ends meet: below the tests of PostgreSQL. The
-first lane goes on with what needs Kueue, whose control plane it has from the first piece.
+Lanes take them from both ends, so the shortest pieces stand where the ends meet: below the browser tests. The first
+lane goes on with what needs Kueue, whose control plane it has from the first piece.
 """
 
 WAITING_LANES = 2

@@ -17,7 +17,7 @@ from tests.interleavings.play import play
 from tests.random_sets import sized
 
 FIRST, RUNS = 1, sized(12, 200)
-RELOCATIONS = sized(20, 200)
+RELOCATIONS = sized(12, 200)
 """Runs in which most requests relocate a Job."""
 
 pytestmark = pytest.mark.django_db
