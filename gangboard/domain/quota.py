@@ -124,7 +124,7 @@ class Queue:
     admitted: int | None = None
     state: QueueState = QueueState.UNKNOWN
     cause: str = ""
-    """Clause that says why it is inactive, or what a stop does to its entries. Empty if unknown."""
+    """The cause of its inactivity, or the effect of a stop on its entries, as a clause. Empty if unknown."""
     advice: str = ""
     """Sentence that says how to activate it again."""
     stop_setting: str = ""

@@ -115,8 +115,8 @@ def board_offers(
 ) -> dict[str, tuple[OfferRow, ...]]:
     """Return the owner's button for each row of the Board, by gang id.
 
-    This takes 5 queries for any number of rows, and 1 more with a suspended gang. Only the owners of suspended gangs
-    are read. The confirmation chooses the lever and shows its warnings. A row has one button, for the verb with an
+    This takes 5 queries for any number of rows, and 1 more with a suspended gang. The query reads the owners of
+    suspended gangs. The confirmation chooses the lever and shows its warnings. A row has one button, for the verb with an
     effect.
     """
     listed = tuple(rows)

@@ -171,7 +171,7 @@ class GangRow:
 
     @property
     def last_face(self) -> Face:
-        """The face of its health. Of a deleted gang it is grey: `Was degraded`."""
+        """The face of its health, grey for a deleted gang: `Was degraded`."""
         return self.face if self.gone_at is None else past_face(self.face)
 
     @property

@@ -226,15 +226,16 @@ class ControlPlane:
 
     @contextmanager
     def kueue_configured(self, **configuration: object) -> Iterator[None]:
-        """Restart Kueue with these keys of its Configuration, and at the end without them.
+        """Restart Kueue with these keys of its Configuration, and at the end with the former ones.
 
         with plane.kueue_configured(waitForPodsReady={"timeout": "5s"}): ...
         """
+        former = self._layout.kueue_config
         try:
             self._restart_kueue(configuration)
             yield
         finally:
-            self._restart_kueue({})
+            self._restart_kueue(former)
 
     def _restart_kueue(self, configuration: Json) -> None:
         self._wake()

@@ -142,10 +142,7 @@ def assigned_nodes(place: Place, name: str) -> set[str]:
 def test_given_up_after_the_last_try(
     places: dict[str, Place], controlplane_kueue: ControlPlane
 ) -> None:
-    """No try is left. Its advice is followed: the cause is removed first. Near miss: the twin is in time.
-
-    It is the last test of the file, because Kueue goes on without `SETTINGS` afterwards.
-    """
+    """No try is left. Its advice is followed: the cause is removed first. Near miss: the twin is in time."""
     place = places["late-for-good"]
     pods_ready = {"timeout": "8s", "requeuingStrategy": {"backoffLimitCount": 0}}
     with controlplane_kueue.kueue_configured(waitForPodsReady=pods_ready):

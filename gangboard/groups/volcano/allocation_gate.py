@@ -147,7 +147,7 @@ def _since(pods: Sequence[Pod]) -> datetime | None:
 
 
 def _fits(unit: Unit, pod: Pod) -> bool | None:
-    """Return whether the queue has capacity for a pod. None if its numbers do not say so."""
+    """Return whether the queue has capacity for a pod, or None if its numbers leave that open."""
     queue = queue_of(unit)
     if queue is None:
         return None
@@ -170,7 +170,7 @@ def _has_capacity(
 ) -> bool | None:
     """Return whether a queue and its ancestors have capacity for a resource, by their quotas, the queue's first.
 
-    None if no queue limits the resource, or the nodes are unknown.
+    The answer is None for unknown nodes and for a resource without a limit, unless a known limit is exceeded.
     """
     limits = [
         (quota.nominal, quota.used)
@@ -187,7 +187,7 @@ def _has_capacity(
 
 
 def _allocatable(unit: Unit, resource: str) -> Decimal | None:
-    """Return the allocatable amount of all nodes in base units. None if they are unknown."""
+    """Return the allocatable amount of all nodes in base units, or None for unknown nodes."""
     room = unit.gang.cluster.room
     if room.why:
         return None

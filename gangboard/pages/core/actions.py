@@ -42,8 +42,8 @@ class Undo:
 def undo_of(rows: Sequence[ActionRow], *, viewer: Viewer) -> Undo | None:
     """Return the link that undoes the actions in force whose objects still exist.
 
-    None if there is no such action, or if one still runs. The actions were confirmed together, so they
-    have the same verb.
+    There is no link without such an action, or while an action still runs. The actions were confirmed
+    together, so they have the same verb.
     """
     done = [row for row in rows if row.went_well and row.ended is None]
     if not done or not all(row.is_final for row in rows):

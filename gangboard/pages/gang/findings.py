@@ -54,7 +54,7 @@ class FindingRow:
     is_past: bool = False
     """True for the last known finding of a cluster that does not answer now."""
     until: datetime | None = None
-    """When its gang was deleted. None if the gang exists."""
+    """When its gang was deleted, or None for an existing gang."""
 
 
 def finding_row(finding: Finding, advice: Iterable[str] | None = None) -> FindingRow:

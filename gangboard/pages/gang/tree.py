@@ -39,7 +39,7 @@ class PodLine:
     log_href: str = ""
     """Address of its log. Empty if it has none, or if the viewer may not read it."""
     until: datetime | None = None
-    """When its gang was deleted. None if the gang exists."""
+    """When its gang was deleted, or None for an existing gang."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class TreeLine:
     """Its problem, unless another part of the page shows it."""
     is_past: bool = False
     until: datetime | None = None
-    """When its gang was deleted. None if the gang exists."""
+    """When its gang was deleted, or None for an existing gang."""
     relocation: OfferRow | None = None
     """The button that relocates the Job, or None if that is not possible now."""
 

@@ -115,7 +115,7 @@ def _has_gate_of(domains: set[str], pod: Pod) -> bool:
 
 
 def _copied_counts(gang: Gang, pods: Sequence[Pod]) -> ReportedCounts | None:
-    """Return the number of pods that are ready in the other cluster. None while no status was copied.
+    """Return the number of pods that are ready in the other cluster, or None before a status is copied.
 
     No scheduler places a pod with a gate. Its condition `PodScheduled` is True only if another cluster wrote it.
     """
