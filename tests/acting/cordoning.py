@@ -75,7 +75,7 @@ def cordoned_under_kills(scene: Scene) -> None:
             ended = scene.follow(action, timeout=300)
         if _is_told_eviction(scene, ended, left):
             return
-        assert killed == ["worker", "kueue"], ended
+        assert killed == ["worker", "kueue"], (ended["message"], ended)
         wait(lambda: not _is_cordoned(scene, left), what="the end of the cordon")
         assert scene.holds() == []
         assert ended["state"] in ("verified", "failed"), ended
