@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -23,6 +23,7 @@ from gangboard.store.models import Action, Cluster, Grant
 from gangboard.store.secrets import seal
 from simulator import Simulator
 from simulator.requests import Request
+from tests.random_sets import sized
 
 Json = dict[str, Any]
 NAMESPACE = "team-nlp"
@@ -236,6 +237,15 @@ def make_site(
     site = Site(simulator, cluster, user, record_requests(simulator), clock)
     site.poll()
     return site
+
+
+def crash_points(boundaries: Sequence[str]) -> Sequence[str]:
+    """Return the boundaries at which a worker is killed; `make exhaustive` takes all.
+
+    Before a worker writes, and after a rehearsal, nothing differs from the boundary before.
+    """
+    same = (":before-writing", ":rehearsal", "rehearsal:answered")
+    return sized([name for name in boundaries if not name.endswith(same)], boundaries)
 
 
 def at(name: str, do: Callable[[], Any]) -> Callable[[str], None]:

@@ -6,7 +6,7 @@ import pytest
 
 from gangboard.actions.sweeper import Sweeper
 from gangboard.store.models import Action
-from tests.actions.site import WORKER, Killed, Site
+from tests.actions.site import WORKER, Killed, Site, crash_points
 
 BOUNDARIES = [
     "claimed",
@@ -39,7 +39,7 @@ def test_the_list_of_crash_points_is_complete(site: Site) -> None:
     assert list(dict.fromkeys(passed)) == BOUNDARIES
 
 
-@pytest.mark.parametrize("boundary", BOUNDARIES)
+@pytest.mark.parametrize("boundary", crash_points(BOUNDARIES))
 def test_another_worker_takes_over(site: Site, boundary: str) -> None:
     def die(name: str) -> None:
         if name == boundary:

@@ -16,7 +16,7 @@ from tests.actions.queued_jobs import (
     runs_as_before,
     workload,
 )
-from tests.actions.site import Killed, Site
+from tests.actions.site import Killed, Site, crash_points
 from tests.actions.test_relocation import nodes_of, terms, wait_running
 
 
@@ -63,7 +63,7 @@ def test_the_list_of_crash_points_is_complete(site: Site) -> None:
     assert list(dict.fromkeys(passed)) == BOUNDARIES
 
 
-@pytest.mark.parametrize("boundary", BOUNDARIES)
+@pytest.mark.parametrize("boundary", crash_points(BOUNDARIES))
 def test_another_worker_takes_over(site: Site, boundary: str) -> None:
     def die(name: str) -> None:
         if name == boundary:

@@ -109,6 +109,10 @@ class Place(PlaceOnBoard):
         wait(
             lambda: len(self.placed(name)) == number,
             what=f"{number} of {name} in {self.name}",
+            seen=lambda: {
+                item["metadata"]["name"]: item["status"].get("conditions")
+                for item in self.client.list("v1", "Pod", self.name)
+            },
             timeout=90,
         )
 

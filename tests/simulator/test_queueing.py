@@ -60,12 +60,12 @@ def set_active(simulator: Simulator, owner: str, active: bool) -> None:
     simulator.objects.update(VERSION, "Workload", meta["name"], put, meta["namespace"])
 
 
-def settle(simulator: Simulator, owner: str, *, suspended: bool) -> None:
+def wait_for(simulator: Simulator, expected: tuple[int, int, str, str]) -> None:
+    """Wait until the ClusterQueue `ads-gpu` has the expected `numbers`."""
     give_up_at = time.monotonic() + 10
-    while is_suspended(simulator, owner) != suspended:
-        assert time.monotonic() < give_up_at, owner
+    while (actual := numbers(simulator, "ads-gpu")) != expected:
+        assert time.monotonic() < give_up_at, actual
         time.sleep(0.02)
-    time.sleep(0.1)
 
 
 def test_the_queues_have_their_initial_state(west: Simulator) -> None:
@@ -77,16 +77,15 @@ def test_the_queues_have_their_initial_state(west: Simulator) -> None:
 
 def test_a_deactivated_workload_frees_quota_for_the_first_fit(west: Simulator) -> None:
     set_active(west, "query-rewriter", False)
-    settle(west, "creative-tagger", suspended=False)
+    # Of 8 GPUs, the high priority workload gets 4 and the next one 3, so 1 is free.
+    wait_for(west, (0, 2, "7", "3"))
+    assert not is_suspended(west, "creative-tagger")
     assert is_suspended(west, "query-rewriter")
     assert status_of(west, "query-rewriter")["Evicted"] == "True"
-    # Of 8 GPUs, the high priority workload gets 4 and the next one 3, so 1 is free.
     assert not is_suspended(west, "cold-start")
-    assert numbers(west, "ads-gpu") == (0, 2, "7", "3")
     set_active(west, "query-rewriter", True)
-    time.sleep(0.3)
+    wait_for(west, (1, 2, "7", "3"))
     assert is_suspended(west, "query-rewriter"), "its quota is gone, so it stands in line again"
-    assert numbers(west, "ads-gpu") == (1, 2, "7", "3")
 
 
 def test_a_fleet_without_queues_serves_no_kueue_kinds() -> None:
