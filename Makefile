@@ -54,7 +54,7 @@ $(VENV)/.made $(VENV)/.runs:
 	@$(PYTHON) -c 'import sys; sys.exit("gangboard needs Python 3.11 or newer") if sys.version_info < (3, 11) else None'
 	@$(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --require-hashes -r $<
-	@$(BIN)/python -m compileall -qq -j 0 -x '/kubernetes/client/(models|api)/' $(VENV)/lib || true # pip compiles on one core, and unused modules too; some files are for other Pythons
+	@$(BIN)/python -m compileall -qq -j 0 -x '/(kubernetes/client/(models|api)|pip|setuptools|pkg_resources|tests?)/' $(VENV)/lib || true # pip compiles on one core, and unused modules too; some files are for other Pythons
 	@touch $@
 
 controlplane: venv

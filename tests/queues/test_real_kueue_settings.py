@@ -144,7 +144,7 @@ def test_given_up_after_the_last_try(
 ) -> None:
     """No try is left. Its advice is followed: the cause is removed first. Near miss: the twin is in time."""
     place = places["late-for-good"]
-    pods_ready = {"timeout": "8s", "requeuingStrategy": {"backoffLimitCount": 0}}
+    pods_ready = {"timeout": "20s", "requeuingStrategy": {"backoffLimitCount": 0}}
     with controlplane_kueue.kueue_configured(waitForPodsReady=pods_ready):
         place.queue("9")
         place.run("twin")
