@@ -66,12 +66,15 @@ packages:
 testcluster: controlplane
 	@$(BIN)/python -m tests.controlplane.run --profile $(PROFILE)
 
-# All randomized tests in their large sizes, which find rare failures, and every pair of database and broker. About ten
-# minutes. Prints the seeds. All other tests are the same in `make test`.
+# All that `make test` has in a smaller size: random data, pairs of database and broker, places where a worker is killed.
+# Prints the seeds.
 exhaustive: venv controlplane
 	@TESTS=exhaustive $(BIN)/python -m pytest -n $(LANES) -m hypothesis --hypothesis-seed=$$(date +%s)
 	@TESTS=exhaustive $(BIN)/python -m pytest tests/interleavings tests/agreement tests/live/test_backends.py \
-	  tests/controlplane/test_restored.py tests/api/test_generated_requests.py -q -s
+	  tests/controlplane/test_restored.py tests/controlplane/test_check_minors.py tests/api/test_generated_requests.py \
+	  tests/simulator/test_copied_commands.py tests/diagnosis/test_hostile_text.py \
+	  tests/polling/checks/test_hostile_manifests.py tests/controlplane/forecasts \
+	  tests/actions tests/acting tests/tasks -q -s
 	@$(MAKE) interleavings agreement
 
 # 200 random runs of actions, operators, restarts, faults and kills, with a new seed.

@@ -17,6 +17,7 @@ from simulator.fleets import EXPECTED
 from tests.browser import follow_link
 from tests.installation import Installation
 from tests.live.poll_worker import wait_until
+from tests.random_sets import sized
 from tests.tasks.person import PAIRS, Form, Person
 
 MOST_CLICKS = 4
@@ -120,11 +121,16 @@ def pages(gangboard: Gangboard, browser: Browser) -> Iterator[dict[Form, Page]]:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Let each task be done in both forms of a pair: the tasks of a file have the pairs in turn."""
+    """Let each task be done in one form, and in `make exhaustive` in both forms of a pair.
+
+    The tasks of a file have the four forms in turn.
+    """
     if "person" in metafunc.fixturenames:
         tasks = [name for name in vars(metafunc.module) if name.startswith("test_")]
-        pair = PAIRS[tasks.index(metafunc.function.__name__) % len(PAIRS)]
-        metafunc.parametrize("person", pair, indirect=True, ids=str)
+        turn, number = divmod(tasks.index(metafunc.function.__name__), len(PAIRS))
+        pair = PAIRS[number]
+        forms = sized((pair[turn % len(pair)],), pair)
+        metafunc.parametrize("person", forms, indirect=True, ids=str)
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Twenty common tasks, each in at most four clicks from the Board, by pointer and by keyboard.
+"""Twenty common tasks, each in at most four clicks from the Board, by pointer or by keyboard.
 
 The expected texts come from the scenarios in `simulator/fleets/`.
 """
