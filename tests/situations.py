@@ -24,7 +24,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Generic, TypeVar
 
-from tests.controlplane.clearing import clear_nodes, delete_namespaces
+from tests.controlplane.clearing import clear_nodes, empty_namespaces
 from tests.controlplane.client import Client, Json, wait
 from tests.controlplane.nodes import make_nodes, node
 from tests.controlplane.objects import namespace
@@ -161,7 +161,7 @@ def brought_about(
             place.leave()
         for client in clients:
             mine = [place.name for place in places.values() if place.client is client]
-            delete_namespaces(client, mine)
+            empty_namespaces(client, mine)
             clear_nodes(client)
 
 

@@ -82,6 +82,8 @@ class Client:
         self.url = url
         self._pool = urllib3.PoolManager(ssl_context=context, headers=headers, maxsize=16)
         self._resources: dict[tuple[str, str], tuple[str, bool]] = {}
+        self._created: dict[str, dict[tuple[str, str], None]] = {}
+        """Namespace → (apiVersion, kind) of what was created in it, in order."""
         self._lock = threading.Lock()
 
     def close(self) -> None:
@@ -215,7 +217,15 @@ class Client:
 
     def create(self, obj: Json, *, dry_run: bool = False) -> Json:
         """Create one object (namespace `default` when it says none) and return it as stored."""
+        with self._lock:
+            kinds = self._created.setdefault(obj["metadata"].get("namespace", ""), {})
+            kinds[obj["apiVersion"], obj["kind"]] = None
         return self.request("POST", self._address(obj), obj, query=_dry(dry_run))
+
+    def created_in(self, namespace: str) -> tuple[tuple[str, str], ...]:
+        """Return the (apiVersion, kind) of what this client created in a namespace, in order."""
+        with self._lock:
+            return tuple(self._created.get(namespace, ()))
 
     def create_all(self, objects: Iterable[Json]) -> JsonList:
         """Create each object in order. An existing one is merged with the given object.
@@ -307,6 +317,18 @@ class Client:
         path = f"{self.path(api_version, kind, namespace)}/{name}"
         try:
             self.request("DELETE", path, options)
+        except ApiError as error:
+            if error.status != 404:
+                raise
+
+    def delete_all(self, api_version: str, kind: str, namespace: str) -> None:
+        """Request the immediate deletion of all objects of a kind in a namespace, and of what they own.
+
+        A kind that is not served any more has no objects.
+        """
+        at_once = {"propagationPolicy": "Background", "gracePeriodSeconds": 0}
+        try:
+            self.request("DELETE", self.path(api_version, kind, namespace), at_once)
         except ApiError as error:
             if error.status != 404:
                 raise

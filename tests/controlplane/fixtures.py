@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from tests.controlplane.build import missing
-from tests.controlplane.clearing import clear_nodes, delete_namespace
+from tests.controlplane.clearing import clear_nodes, empty_namespaces
 from tests.controlplane.client import Client
 from tests.controlplane.cluster import ControlPlane
 from tests.controlplane.objects import namespace as namespace_object
@@ -170,7 +170,7 @@ def controlplane(request: pytest.FixtureRequest) -> ControlPlane:
 
 
 class Namespaces:
-    """Makes namespaces with names of their own and deletes them at the end of a test."""
+    """Makes namespaces with names of their own and empties them at the end of a test."""
 
     def __init__(self) -> None:
         """Start with none."""
@@ -184,9 +184,9 @@ class Namespaces:
         return name
 
     def delete(self) -> None:
-        """Delete all of them; only their pods are waited for, as they hold room on nodes."""
+        """Empty all of them; only their pods are waited for, as they hold room on nodes."""
         for client, name in self._made:
-            delete_namespace(client, name)
+            empty_namespaces(client, [name])
 
 
 @pytest.fixture

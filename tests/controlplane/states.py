@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.controlplane.clearing import clear_nodes, delete_namespace
+from tests.controlplane.clearing import clear_nodes, empty_namespaces
 from tests.controlplane.client import Client, Json, wait
 from tests.controlplane.cluster import ControlPlane
 from tests.controlplane.nodes import make_nodes, node
@@ -110,8 +110,8 @@ def bring_about(state: State, plane: ControlPlane) -> Place:
 
 
 def clear(place: Place) -> None:
-    """Delete everything in the namespace, the namespace, and all nodes."""
-    delete_namespace(place.client, place.namespace)
+    """Delete everything in the namespace, and all nodes."""
+    empty_namespaces(place.client, [place.namespace])
     clear_nodes(place.client)
 
 

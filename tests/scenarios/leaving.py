@@ -17,10 +17,8 @@ def leave(plane: ControlPlane, namespace: str) -> None:
     without one of them the scheduler writes a new sentence, in a new event, for each waiting pod.
 
     """
-    at_once = {"propagationPolicy": "Background", "gracePeriodSeconds": 0}
     for api_version, kind in (*_OWNERS, *_groups(plane.profile), _PODS):
-        path = plane.client.path(api_version, kind, namespace)
-        plane.client.request("DELETE", path, at_once)
+        plane.client.delete_all(api_version, kind, namespace)
 
 
 def _groups(profile: Profile) -> tuple[tuple[str, str], ...]:

@@ -24,7 +24,7 @@ from gangboard.polling.poll import poll_once
 from gangboard.store.clusters import add_cluster
 from gangboard.store.models import Gang
 from tests.check_manifests import TruthCase
-from tests.controlplane.clearing import delete_namespaces
+from tests.controlplane.clearing import empty_namespaces
 from tests.controlplane.client import ApiError, Client, wait
 from tests.controlplane.cluster import ControlPlane
 from tests.controlplane.conditions import is_true
@@ -140,7 +140,7 @@ class Scene:
     def clear(self) -> None:
         """Delete all that was created."""
         client = self._client
-        delete_namespaces(client, [case.name for case in self.cases])
+        empty_namespaces(client, [case.name for case in self.cases])
         for case in self.cases:
             for item in case.before:
                 if item["kind"] in CLUSTER_WIDE:
