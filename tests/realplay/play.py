@@ -166,7 +166,12 @@ class Play:
 
         self._wait_seen()
         expected = "allowed" if planned.fits else "refused"
-        wait(is_expected, timeout=60, what=f"the relocation to be {expected}", seen=lambda: answer)
+        wait(
+            is_expected,
+            timeout=60,
+            what=f"the relocation to be {expected}",
+            seen=lambda: (answer, self._scene.gang("run")),
+        )
         return planned
 
     def _leaving(self, moment: Moment, *, rack: bool) -> Played:
