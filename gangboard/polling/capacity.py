@@ -64,8 +64,8 @@ class CapacityWriter:
         """Versions of the capacity and of the assessments at the last write."""
         self._digests: dict[str, bytes] = {}
         """Node → digest of its row as stored."""
-        self._nodes: dict[str, tuple[NodeInfo, Amounts]] = {}
-        """Node → the input of its row."""
+        self._nodes: dict[str, tuple[NodeInfo, Amounts, Mapping[str, str]]] = {}
+        """Node → the input of its row: the node, the amounts that incomplete gangs hold, and the owners of its pods."""
         self._shapes: tuple[str, list[dict[str, object]]] | None = None
 
     def write(self, why: str, now: datetime, *, at_once: bool) -> bool:
@@ -127,7 +127,7 @@ class CapacityWriter:
         if self._shapes is None or self._shapes[0]:
             return None
         used = held = free = unavailable = 0
-        for node, held_amounts in self._nodes.values():
+        for node, held_amounts, _ in self._nodes.values():
             for resource in {*node.allocatable, *node.now.amounts}:
                 if not is_accelerator(resource) or resource in node.unreadable:
                     continue
@@ -141,19 +141,22 @@ class CapacityWriter:
         return AcceleratorSums(used, held, free, unavailable)
 
     def _changed_nodes(self, capacity: ClusterCapacity) -> list[tuple[NodeCapacityRow, bytes]]:
-        """Return the rows that differ from the stored ones. Nodes with the same input objects are skipped."""
+        """Return the rows that differ from the stored ones. Nodes with the same input objects are skipped.
+
+        The owner of a pod can change although the pod does not: a JobSet can be seen after the pods of its Jobs.
+        """
         held = self._held_amounts()
         changed = []
         for node in capacity.nodes:
-            amounts = held.get(node.name, {})
+            amounts, pods = held.get(node.name, {}), self._node_usage.pods_on(node.name)
             before = self._nodes.get(node.name)
-            if before is not None and before[0] is node and before[1] == amounts:
+            if before is not None and before[0] is node and before[1:] == (amounts, pods):
                 continue
-            row = _node_row(node, amounts, self._node_usage.pods_on(node.name))
+            row = _node_row(node, amounts, pods)
             digest = _digest(row)
             if digest != self._digests.get(node.name):
                 changed.append((row, digest))
-            self._nodes[node.name] = (node, amounts)
+            self._nodes[node.name] = (node, amounts, pods)
         return changed
 
     def _held_amounts(self) -> _Held:

@@ -9,11 +9,18 @@ from typing import Any
 
 import pytest
 
-from gangboard.store.capacity import ShapeCapacity
+from gangboard.polling import capacity
+from gangboard.store.capacity import ShapeCapacity, read_stored_nodes
 from gangboard.store.models import ClusterCapacity
 from simulator import Simulator
 from tests.polling.conftest import Watching
-from tests.polling.test_pending_gangs import DEVICE, give_devices, node_names, put_waiting_job
+from tests.polling.test_pending_gangs import (
+    DEVICE,
+    give_devices,
+    node_names,
+    put_waiting_job,
+    window_until,
+)
 
 Watch = Callable[..., Watching]
 VOLUMES = {"volumes": [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]}
@@ -84,3 +91,40 @@ def test_a_stored_shape_is_read_unchanged() -> None:
     assert json.loads(json.dumps(shape)) == shape
     plain = asdict(ShapeCapacity({"cpu": "1"}, 1, 2, 3))
     assert json.loads(json.dumps(plain)) == plain
+
+
+def test_a_node_names_the_owner_that_was_seen_after_its_pods(
+    watch: Watch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Watches answer in any order, so the JobSet of a running Job can come last."""
+    monkeypatch.setattr(capacity, "WRITE_INTERVAL", 0.1)
+    watching = watch()
+    objects = watching.simulator.objects
+    name = node_names(watching.simulator)[0]
+    jobset = {
+        "apiVersion": "jobset.x-k8s.io/v1alpha2",
+        "kind": "JobSet",
+        "metadata": {"name": "late", "namespace": "default", "uid": "uid-late"},
+        "spec": {"replicatedJobs": []},
+    }
+    owner = {key: jobset[key] for key in ("apiVersion", "kind")}
+    put_waiting_job(watching.simulator)
+    objects.update(
+        "batch/v1",
+        "Job",
+        "waits",
+        lambda job: job["metadata"].update(
+            ownerReferences=[{**owner, "name": "late", "uid": "uid-late", "controller": True}]
+        ),
+        namespace="default",
+    )
+    change_pod(watching.simulator, {"nodeName": name})
+
+    def named_owners() -> dict[str, str]:
+        watching.settle()
+        (row,) = [row for row in read_stored_nodes(watching.cluster.pk) if row.name == name]
+        return {uid: owner for uid, owner in row.pods.items() if uid == "uid-waits-0"}
+
+    window_until(watching, lambda: named_owners() == {"uid-waits-0": "uid-waits"})
+    objects.put(jobset)
+    window_until(watching, lambda: named_owners() == {"uid-waits-0": "uid-late"})
