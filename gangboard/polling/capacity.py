@@ -143,7 +143,7 @@ class CapacityWriter:
     def _changed_nodes(self, capacity: ClusterCapacity) -> list[tuple[NodeCapacityRow, bytes]]:
         """Return the rows that differ from the stored ones. Nodes with the same input objects are skipped.
 
-        The owner of a pod can change although the pod does not: a JobSet can be seen after the pods of its Jobs.
+        The owner of a pod can change although the pod does not: it can be seen after the pod.
         """
         held = self._held_amounts()
         changed = []

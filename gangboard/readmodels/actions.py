@@ -53,7 +53,7 @@ def actions_by_id(*, viewer: Viewer, ids: Collection[str]) -> dict[str, ActionRo
 def existing_objects(rows: Iterable[ActionRow], *, viewer: Viewer) -> frozenset[str]:
     """Return the ids of the actions whose object still exists and can be acted on.
 
-    Such an object belongs to an existing gang, or makes gangs. A restart re-creates a Job with
+    The object is part of an existing gang, or it makes gangs itself. A restart re-creates a Job with
     another uid. This takes 2 queries, and 2 for each level of owners.
     """
     listed = tuple(rows)

@@ -51,7 +51,7 @@ class Act:
     """Settings of Kueue that are its own."""
 
 
-_ON_EACH_VERSION: tuple[Story, ...] = (
+_SAME_ON_136: tuple[Story, ...] = (
     relocating.left_a_zone,
     relocating.moved_alone,
     relocating.nothing_fits,
@@ -94,7 +94,7 @@ ACTS: dict[str, tuple[Act, ...]] = {
     "k136": (
         Act((levers.without_policy_on_136, levers.groups_stay)),
         Act((lasting.lasts,), holds=True),
-        Act((relocating.moved, *sized((), _ON_EACH_VERSION)), holds=True),
+        Act((relocating.moved, *sized((), _SAME_ON_136)), holds=True),
         Act((relocating.moved_under_kills,), holds=True, alone=True),
         *sized((), (Act((interleaved.random_relocations,), holds=True, alone=True),)),
     ),

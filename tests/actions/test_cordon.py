@@ -166,7 +166,7 @@ def test_the_list_of_crash_points_is_complete(site: Site) -> None:
 
 
 OF_A_HOLD = ("claimed", "check:", "create-hold:", "prove-", "patch:", "delete-hold:", "restart:")
-"""Steps that `test_relocation_crashes.py` interrupts at every boundary. Here one boundary of each is enough."""
+"""Steps that `test_relocation_crashes.py` interrupts at more boundaries. Here one boundary of each is enough."""
 PLAYED = [
     name
     for name in crash_points(BOUNDARIES)
