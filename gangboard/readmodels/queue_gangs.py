@@ -25,7 +25,7 @@ from gangboard.store.objects import unpack
 
 _ANYBODY = Viewer(0, "", (Scope(None, "", "viewer"),), may_act=False)
 """A viewer of everything. Positions are counted from all gangs, and names are hidden later for each viewer."""
-_OUT_OF_QUEUE = frozenset({Health.SUCCEEDED, Health.FAILED, Health.SUSPENDED})
+_NOT_KNOWN_TO_WAIT = frozenset({Health.SUCCEEDED, Health.FAILED, Health.SUSPENDED, Health.UNKNOWN})
 _BEFORE_NODES = frozenset({Stage.ADMISSION, Stage.FORMATION, Stage.PLACEMENT})
 _CODES = frozenset(map(str, QueueCode))
 _COLUMNS = (
@@ -105,14 +105,12 @@ def _queued(group: Group, row: dict[str, Any], system: QueueSystem) -> QueuedGan
         asks=amounts,
     )
     missing = row["desired"] - row["held"] - row["scheduled"]
-    waits = missing > 0 or Stage(row["stage"]) in _BEFORE_NODES
     running = row["scheduled"] - row["succeeded"]
     is_whole = missing <= 0 and not row["succeeded"] and not row["held"]
-    is_unknown = health is Health.UNKNOWN
     return QueuedGang(
         group=group,
         waiting=replace(entry, message=_message(group, row, health, system))
-        if waits and not is_unknown and health not in _OUT_OF_QUEUE
+        if waits_for_nodes(health, row["stage"], missing)
         else None,
         holding=replace(
             entry,
@@ -128,8 +126,15 @@ def _queued(group: Group, row: dict[str, Any], system: QueueSystem) -> QueuedGan
         )
         if running > 0
         else None,
-        is_unknown=is_unknown,
+        is_unknown=health is Health.UNKNOWN,
     )
+
+
+def waits_for_nodes(health: str, stage: str, missing: int) -> bool:
+    """Return whether a gang waits for nodes, as far as is known. `missing` pods of it have no node."""
+    if Health(health) in _NOT_KNOWN_TO_WAIT:
+        return False
+    return missing > 0 or Stage(stage) in _BEFORE_NODES
 
 
 def _message(

@@ -90,6 +90,15 @@ class QueuesOfCluster:
         """Return the waiting entries of a queue: those in line in order, then those that are not eligible."""
         return sorted(self._lines.get(name, ()), key=_place)
 
+    def waiting_of_gang(self, uid: str) -> list[QueueEntry]:
+        """Return the entries with which a gang waits in queues of schedulers, by queue. `uid` is its owner's."""
+        return [
+            entry
+            for name in sorted(self._users)
+            for entry in self._lines.get(name, ())
+            if entry.owner_uid == uid
+        ]
+
     def holders(self, name: QueueName) -> list[QueueEntry]:
         """Return the entries that have quota of a queue, unordered."""
         return list(self._holders.get(name, _NO_ENTRIES))

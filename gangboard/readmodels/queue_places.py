@@ -39,8 +39,23 @@ class AmountRow:
         return amount_text(self.resource, self.exact)
 
 
+class HasPriority:
+    """A row of an entry that its system ranks by a priority."""
+
+    __slots__ = ()
+    priority: int | None
+    priority_class: str
+
+    @property
+    def priority_text(self) -> str:
+        """`priority 5`, `priority class train` if only the class is known, or an empty text."""
+        if self.priority is not None:
+            return f"priority {self.priority:,}"
+        return f"priority class {self.priority_class}" if self.priority_class else ""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PlaceRow:
+class PlaceRow(HasPriority):
     """One entry that waits in a queue, or that has its quota."""
 
     position: int | None = shown(
@@ -117,19 +132,22 @@ def _place_row(
 ) -> PlaceRow:
     ref = entry.meta.ref
     message = entry.message.cause if entry.message is not None else ""
-    # Queues of a scheduler use the PriorityClass of the group, whose value is not read.
-    is_ranked_by_class = ref.group in scheduler_queues()
     return PlaceRow(
         position=position,
         name=(gang.name if gang is not None else printable(ref.name)) if is_visible else HIDDEN,
         namespace=printable(ref.namespace) if is_visible else "",
         gang=gang,
-        priority=None if is_ranked_by_class else entry.priority,
+        priority=priority_of(entry),
         priority_class=printable(entry.priority_class),
         since=entry.in_line_since,
         amounts=amount_rows(entry.holds if entry.has_quota else entry.asks),
         message=printable(sentence(message[:1].upper() + message[1:])) if is_visible else "",
     )
+
+
+def priority_of(entry: QueueEntry) -> int | None:
+    """Return the priority of an entry. None in a queue of a scheduler: the value of its class is not read."""
+    return None if entry.meta.ref.group in scheduler_queues() else entry.priority
 
 
 def amount_rows(amounts: Iterable[FlavorAmount]) -> tuple[AmountRow, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 
-from gangboard.diagnosis.scheduler_queues import group_resources_in_queues
+from gangboard.diagnosis.scheduler_queues import group_resources_in_queues, scheduler_queues
 from gangboard.domain.api_resource import WatchState
 from gangboard.domain.group import Group
 from gangboard.domain.queue import QueueEntry
@@ -46,6 +46,12 @@ class WatchedQueues:
         """Return whether the stored objects of a model and API group are complete, at least as of the last read."""
         states = self._states_of(cluster_id, model, group)
         return all(state in _OLD for state in states if state != WatchState.NOT_SERVED)
+
+    def knows_entries(self, cluster_id: int, group: str) -> bool:
+        """Return whether all entries of the queues of an API group are known. Those of a scheduler are groups."""
+        return self.is_known(
+            cluster_id, Group if group in scheduler_queues() else QueueEntry, group
+        )
 
     def is_stale(self, cluster_id: int, group: str) -> bool:
         """Return whether queues of an API group cannot be read now."""

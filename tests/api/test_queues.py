@@ -233,5 +233,10 @@ def test_a_scheduler_queue_has_no_positions_and_its_own_terms(
         [{"name": "team-a", "gangs": 1}], 1,
     )  # fmt: skip
     assert result["reached_by"]
-    assert answer(get_api, "reader", f"gangs/{gang.pk}/")["queue_page"] == "research"
-    assert "team-b" not in str(result)
+    detail = answer(get_api, "reader", f"gangs/{gang.pk}/")
+    assert detail["queue_page"] == "research"
+    (wait,) = detail["queue_waits"]
+    assert (wait["position"], wait["eligible"], wait["tells_places"]) == (None, True, False)
+    assert (wait["in_line"], wait["unknown"], wait["priority"]) == (2, 0, None)
+    assert [other["name"] for other in wait["others"]] == ["a gang you may not see"]
+    assert "team-b" not in f"{result}{wait}"

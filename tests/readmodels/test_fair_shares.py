@@ -136,6 +136,7 @@ def test_a_waiting_gang_shows_the_shares() -> None:
     (wait,) = read_waits(
         gang,
         [mine.owner_uid],
+        (),
         viewer=OWNER,
         cluster=read_freshness(viewer=OWNER, now=NOW)[cluster.pk],
     )

@@ -405,7 +405,7 @@ def test_the_number_of_queries_does_not_grow_with_the_list(
 
 def wait_of(viewer: Viewer, gang: Gang) -> QueueWait:
     cluster = read_freshness(viewer=viewer, now=NOW)[gang.cluster_id]
-    (wait,) = read_waits(gang, (gang.uid,), viewer=viewer, cluster=cluster)
+    (wait,) = read_waits(gang, (gang.uid,), (), viewer=viewer, cluster=cluster)
     return wait
 
 
@@ -466,6 +466,31 @@ def test_a_namespace_viewer_sees_sums_of_hidden_gangs(cluster: Cluster) -> None:
     assert "team-b" not in str(wait)
 
 
+def test_a_gang_under_usage_based_ordering_is_in_line_without_a_position(
+    cluster: Cluster, owner: Viewer
+) -> None:
+    mine, young, old = waits("mine"), waits("young", in_line_since=ago(5)), waits("old", priority=9)
+    store(cluster, a_queue("gpu", is_by_usage=True), mine, young, old)
+    wait = wait_of(owner, gang_of(cluster, mine))
+    assert (wait.position, wait.is_eligible, wait.tells_places, wait.in_line) == (
+        None,
+        True,
+        False,
+        3,
+    )
+    assert (wait.ahead, wait.ahead_more) == ((), 0)
+    assert {item.name.split("-")[1] for item in wait.others} == {"young", "old"}
+
+
+@pytest.mark.parametrize("is_by_usage", [False, True])
+def test_a_gated_gang_is_not_in_line(cluster: Cluster, owner: Viewer, is_by_usage: bool) -> None:
+    message = QueueMessage(QueueCode.ADMISSION_GATED, "Admission is gated", is_out_of_line=True)
+    mine = waits("mine", message=message)
+    store(cluster, a_queue("gpu", is_by_usage=is_by_usage), mine, waits("other"))
+    wait = wait_of(owner, gang_of(cluster, mine))
+    assert (wait.position, wait.is_eligible, wait.in_line) == (None, False, 1)
+
+
 @pytest.mark.parametrize(
     "fields", [{"has_quota": True, "admitted": True, "admitted_by": "gpu"}, {"active": False}]
 )
@@ -476,7 +501,7 @@ def test_a_running_gang_has_no_queue_position(
     store(cluster, a_queue("gpu"), entry)
     gang = gang_of(cluster, entry)
     freshness = read_freshness(viewer=owner, now=NOW)[cluster.pk]
-    assert read_waits(gang, (gang.uid,), viewer=owner, cluster=freshness) == ()
+    assert read_waits(gang, (gang.uid,), (), viewer=owner, cluster=freshness) == ()
 
 
 def test_an_entry_of_another_namespace_is_ignored(cluster: Cluster, owner: Viewer) -> None:
@@ -485,7 +510,7 @@ def test_an_entry_of_another_namespace_is_ignored(cluster: Cluster, owner: Viewe
     alien = waits("alien", "team-b", in_line_since=ago(900))
     store(cluster, replace(alien, owner_uid=gang.uid))
     freshness = read_freshness(viewer=owner, now=NOW)[cluster.pk]
-    result = read_waits(gang, (gang.uid,), viewer=owner, cluster=freshness)
+    result = read_waits(gang, (gang.uid,), (), viewer=owner, cluster=freshness)
     assert [item.entry for item in result] == [mine.meta.ref.name]
     line = row(owner).line
     assert line is not None
@@ -501,4 +526,4 @@ def test_the_position_is_unknown_without_queue_or_entries(
     store(new_cluster, a_queue("gpu"), an_alias("gpu-lq", to="gpu"), entry)
     gang = gang_of(new_cluster, entry)
     freshness = read_freshness(viewer=owner, now=NOW)[new_cluster.pk]
-    assert read_waits(gang, (gang.uid,), viewer=owner, cluster=freshness) == ()
+    assert read_waits(gang, (gang.uid,), (), viewer=owner, cluster=freshness) == ()

@@ -11,15 +11,16 @@ import pytest
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.objects import Meta, ObjectRef
 from gangboard.domain.quota import Queue, QueueLevel, Quota, QuotaTerm
-from gangboard.pages.gang.queue_waits import queue_of_gang
+from gangboard.pages.gang.queue_waits import QueueWait, queue_of_gang, read_waits
 from gangboard.pages.queues.queries import list_queues, queue_detail
 from gangboard.pages.queues.quotas import quota_rows
 from gangboard.pages.queues.rows import QueueRow
 from gangboard.polling.gang_rows import _queue_of_groups
+from gangboard.readmodels.freshness import read_freshness
 from gangboard.readmodels.visible_queues import QueueFilters
 from gangboard.store.access import Scope, Viewer
 from gangboard.store.gangs import unpack_detail
-from gangboard.store.models import Cluster, ResourceState
+from gangboard.store.models import Cluster, Gang, ResourceState
 from tests.domain_objects import a_queue, ago, an_alias
 from tests.factories import NOW, make_cluster, make_gang
 from tests.stored_queues import (
@@ -287,3 +288,105 @@ def test_the_groups_decide_between_queues_of_the_same_name(cluster: Cluster) -> 
     gang = in_queue(cluster, VOLCANO, "default", "mine")
     assert queue_of_gang(gang, unpack_detail(bytes(gang.detail)).groups) == "default"
     assert queue_of_gang(gang, ()) == "gpu"
+
+
+# A gang that waits
+
+
+def waits_of(viewer: Viewer, gang: Gang) -> tuple[QueueWait, ...]:
+    gang.refresh_from_db()
+    cluster = read_freshness(viewer=viewer, now=NOW)[gang.cluster_id]
+    groups = unpack_detail(bytes(gang.detail)).groups
+    return read_waits(gang, (gang.uid,), groups, viewer=viewer, cluster=cluster)
+
+
+@SYSTEMS
+def test_a_gang_names_the_others_that_wait_in_its_queue(
+    cluster: Cluster, owner: Viewer, system: str
+) -> None:
+    serve_scheduler(cluster, system)
+    scheduler_queue(cluster, system, "research")
+    mine = in_queue(cluster, system, "research", "mine", priority_class="train")
+    in_queue(cluster, system, "research", "young", age=60)
+    in_queue(cluster, system, "research", "old", age=900)
+    in_queue(cluster, system, "research", "never", health=Health.BLOCKED, code="exceeds-quota")
+    in_queue(cluster, system, "research", "unseen", health=Health.UNKNOWN, code="not-observed")
+    in_queue(cluster, system, "elsewhere", "other")
+    running: dict[str, Any] = {"stage": Stage.RUN, "health": Health.RUNNING, "scheduled": 8}
+    in_queue(cluster, system, "research", "runs", **running)
+    (wait,) = waits_of(owner, mine)
+    assert (wait.queue, wait.kind, wait.entry) == ("research", "Queue", "mine")
+    assert (wait.position, wait.is_eligible, wait.tells_places) == (None, True, False)
+    assert (wait.in_line, wait.unknown, wait.ahead, wait.lacks) == (3, 1, (), ())
+    assert [(other.name, other.position) for other in wait.others] == [
+        ("old", None),
+        ("young", None),
+    ]
+    assert (wait.priority, wait.priority_class) == (None, "train")
+    assert [amount.text for amount in wait.asks] == ["8 GPUs"]
+
+
+def test_a_gang_that_waits_alone_names_nobody(cluster: Cluster, owner: Viewer) -> None:
+    serve_scheduler(cluster, KAI)
+    scheduler_queue(cluster, KAI, "research")
+    (wait,) = waits_of(owner, in_queue(cluster, KAI, "research", "mine"))
+    assert (wait.in_line, wait.others, wait.others_more) == (1, (), 0)
+
+
+def test_the_others_are_limited_to_the_oldest(cluster: Cluster, owner: Viewer) -> None:
+    serve_scheduler(cluster, KAI)
+    scheduler_queue(cluster, KAI, "research")
+    for number in range(7):
+        in_queue(cluster, KAI, "research", f"run-{number}", age=900 - number)
+    (wait,) = waits_of(owner, in_queue(cluster, KAI, "research", "mine", age=2000))
+    assert [other.name for other in wait.others] == [f"run-{number}" for number in range(5)]
+    assert (wait.others_more, wait.in_line) == (2, 8)
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"scheduled": 8, "stage": Stage.RUN, "health": Health.RUNNING},
+        {"stage": Stage.ADMISSION, "health": Health.SUSPENDED},
+        {"scheduled": 8, "succeeded": 8, "stage": Stage.RUN, "health": Health.SUCCEEDED},
+    ],
+)
+def test_a_gang_that_does_not_wait_has_no_wait(
+    cluster: Cluster, owner: Viewer, columns: dict[str, Any]
+) -> None:
+    serve_scheduler(cluster, KAI)
+    scheduler_queue(cluster, KAI, "research")
+    in_queue(cluster, KAI, "research", "other")
+    assert waits_of(owner, in_queue(cluster, KAI, "research", "mine", **columns)) == ()
+
+
+def test_unreadable_groups_or_a_missing_queue_show_no_wait(cluster: Cluster, owner: Viewer) -> None:
+    serve_scheduler(cluster, KAI)
+    scheduler_queue(cluster, KAI, "research")
+    mine, lost = in_queue(cluster, KAI, "research", "mine"), in_queue(cluster, KAI, "no", "lost")
+    assert (len(waits_of(owner, mine)), waits_of(owner, lost)) == (1, ())
+    set_state(cluster, f"podgroups.{KAI}", "forbidden")
+    assert waits_of(owner, mine) == ()
+
+
+def test_a_namespace_viewer_gets_others_without_names(cluster: Cluster) -> None:
+    serve_scheduler(cluster, KAI)
+    scheduler_queue(cluster, KAI, "research")
+    mine = in_queue(cluster, KAI, "research", "mine")
+    in_queue(cluster, KAI, "research", "theirs", namespace="team-b", age=900)
+    (wait,) = waits_of(Viewer(3, "mia", (Scope(cluster.pk, "team-a", "viewer"),)), mine)
+    assert [other.name for other in wait.others] == ["a gang you may not see"]
+    assert "theirs" not in str(wait)
+
+
+def test_a_running_gang_reads_no_queues(
+    cluster: Cluster, owner: Viewer, django_assert_max_num_queries: Any
+) -> None:
+    serve_scheduler(cluster, KAI)
+    scheduler_queue(cluster, KAI, "research")
+    running: dict[str, Any] = {"stage": Stage.RUN, "health": Health.RUNNING, "scheduled": 8}
+    mine = in_queue(cluster, KAI, "research", "mine", **running)
+    freshness = read_freshness(viewer=owner, now=NOW)[cluster.pk]
+    groups = unpack_detail(bytes(mine.detail)).groups
+    with django_assert_max_num_queries(1):
+        assert read_waits(mine, (mine.uid,), groups, viewer=owner, cluster=freshness) == ()

@@ -6,9 +6,11 @@ import html
 import re
 from datetime import UTC, datetime
 from decimal import Decimal
+from typing import Any
 
 import pytest
 
+from gangboard.domain.health import Health
 from gangboard.domain.queue import QueueCode, QueueMessage
 from gangboard.domain.quota import FairShare, FlavorAmount, QueueState, Quota, QuotaTerm
 from gangboard.domain.suspension import FieldWriter
@@ -249,6 +251,35 @@ def test_a_scheduler_queue_lists_its_waiting_gangs(owner: Person, world: World) 
     assert "Place" not in page
     assert 'href="/queues/eu-train/lab/"' in owner.client.get(f"/gangs/{gang.pk}/").content.decode()
     assert '<option value="lab"' in owner.client.get("/").content.decode()
+
+
+def test_a_gang_of_a_scheduler_shows_who_else_waits(owner: Person, world: World) -> None:
+    serve_scheduler(world.cluster, KAI)
+    scheduler_queue(world.cluster, KAI, "lab")
+    own: dict[str, Any] = {"namespace": "research", "priority_class": "train"}
+    alone = text_of(owner, f"/gangs/{in_queue(world.cluster, KAI, 'lab', 'speech', **own).pk}/")
+    assert "no other gang waits, priority class train, requests 8 GPUs" in alone
+    assert "Also waiting" not in alone
+    gang = in_queue(world.cluster, KAI, "lab", "vision", age=90, namespace="research")
+    in_queue(world.cluster, KAI, "lab", "audio", health=Health.UNKNOWN, code="not-observed")
+    page = text_of(owner, f"/gangs/{gang.pk}/")
+    assert "waits with 1 other , unknown for 1 gang, requests 8 GPUs" in page
+    assert "Also waiting KAI first takes the queue furthest below its fair share" in page
+    assert "in line" not in page[page.index("In the queue") : page.index("Also waiting")]
+
+
+def test_a_gang_in_line_without_a_known_place_is_not_out_of_line(
+    owner: Person, world: World
+) -> None:
+    """The page said `not in line now` of every gang of a queue that orders by recent usage."""
+    serve(world.cluster)
+    mine, other = waits("mine"), waits("other", priority=9)
+    queue = a_queue("gpu", is_by_usage=True)
+    store(world.cluster, queue, an_alias("gpu-lq", to="gpu"), mine, other)
+    page = text_of(owner, f"/gangs/{gang_of(world.cluster, mine).pk}/")
+    assert "waits with 1 other , priority 0, requests 3 GPUs" in page
+    assert "not in line now" not in page
+    assert "Also waiting The LocalQueue with the lowest recent usage goes first" in page
 
 
 def test_unreadable_groups_do_not_mean_an_empty_queue(owner: Person, world: World) -> None:

@@ -314,7 +314,8 @@ def _queue_waits(source: _Source) -> tuple[QueueWait, ...]:
     if source.gang.gone_at is not None:
         return ()
     uids = (source.gang.uid, *(job.ref.uid for job in source.detail.jobs))
-    return read_waits(source.gang, uids, viewer=source.viewer, cluster=source.cluster)
+    groups = source.detail.groups
+    return read_waits(source.gang, uids, groups, viewer=source.viewer, cluster=source.cluster)
 
 
 def _fit(source: _Source) -> tuple[FitShape, ...]:

@@ -1,4 +1,4 @@
-"""Queues in which a gang waits, the entries ahead of it, and the holders of the missing quota."""
+"""Queues in which a gang waits, the other entries in them, and the holders of the missing quota."""
 
 from __future__ import annotations
 
@@ -16,13 +16,16 @@ from gangboard.readmodels.declarations import shown, shown_property
 from gangboard.readmodels.fair_shares import FairShareRow, fair_share_row
 from gangboard.readmodels.formatting import amount_text, printable, quantity_text
 from gangboard.readmodels.freshness import Freshness
+from gangboard.readmodels.queue_gangs import waits_for_nodes
 from gangboard.readmodels.queue_lines import QueuesOfCluster, amount_of, read_queues
 from gangboard.readmodels.queue_places import (
     AmountRow,
+    HasPriority,
     PlaceRow,
     amount_rows,
     gangs_of_entries,
     place_rows,
+    priority_of,
 )
 from gangboard.readmodels.queue_visibility import WatchedQueues
 from gangboard.readmodels.state_labels import Face
@@ -31,6 +34,8 @@ from gangboard.readmodels.visible_queues import (
     VisibleQueue,
     order_sentences,
     shared_names,
+    tells_places,
+    visible_aliases,
 )
 from gangboard.store.access import Viewer
 from gangboard.store.models import Gang, WatchedObject
@@ -40,6 +45,7 @@ from gangboard.store.uid_lookups import owned_objects
 MOST_WAITS = 3
 """Maximum number of entries of one gang. Each Job can have its own entry."""
 MOST_AHEAD = 5
+"""Maximum number of entries ahead of it, and of others where the order is unknown."""
 MOST_HOLDERS = 5
 _ZERO = Decimal(0)
 
@@ -103,7 +109,7 @@ class LackRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class QueueWait(HasQueueState):
+class QueueWait(HasQueueState, HasPriority):
     """One entry of a gang that waits in a queue."""
 
     entry: str = shown("Entry")
@@ -119,11 +125,27 @@ class QueueWait(HasQueueState):
         "Position",
         "1 is first, computed by gangboard. Null if it is not in line, or if the order is unknown.",
     )
+    is_eligible: bool = shown(
+        "Eligible", "Whether it is in line. Otherwise its place is null.", api_name="eligible"
+    )
+    tells_places: bool = shown(
+        "Tells places", "False if no object shows the order. Nobody is then known to be ahead."
+    )
     in_line: int = shown("In line")
-    priority: int = shown("Priority")
+    unknown: int = shown(
+        "Unknown", "Gangs in a queue of a scheduler for which it is unknown if they wait."
+    )
+    priority: int | None = shown(
+        "Priority", "Null if only `priority_class` is known, because its value is not read."
+    )
+    priority_class: str = shown("Priority class", empty_is_null=True)
     asks: tuple[AmountRow, ...] = shown("Asks")
     ahead: tuple[PlaceRow, ...] = shown("Ahead", "The first 5 of those before it.")
     ahead_more: int = shown("More ahead")
+    others: tuple[PlaceRow, ...] = shown(
+        "Others", "The first 5 others in line, if the order is unknown."
+    )
+    others_more: int = shown("More others")
     lacks: tuple[LackRow, ...] = shown("Lacks", "Quota that must become free, if known.")
     order: tuple[str, ...] = shown("Order")
     fair_share: FairShareRow | None = shown(
@@ -140,28 +162,47 @@ class QueueWait(HasQueueState):
         """Whether it is the first in line."""
         return self.position == 1
 
+    @property
+    def others_count(self) -> int:
+        """The number of others in line."""
+        return self.in_line - self.is_eligible
+
 
 def read_waits(
-    gang: Gang, uids: Iterable[str], *, viewer: Viewer, cluster: Freshness
+    gang: Gang,
+    uids: Iterable[str],
+    groups: Iterable[ObjectRef],
+    *,
+    viewer: Viewer,
+    cluster: Freshness,
 ) -> tuple[QueueWait, ...]:
-    """Return the queue entries with which a gang waits (1 query, and about 6 if it waits).
+    """Return the queue entries with which a gang waits (1 query, and about 10 if it waits).
 
-    `uids` are those of its owner and Jobs. The result is empty if the gang waits in no queue, or if that
-    is unknown.
+    `uids` are those of its owner and Jobs, `groups` its groups. The result is empty if the gang waits in no
+    queue, or if that is unknown.
     """
     waiting = [entry for entry in _entries(gang, uids) if entry.is_waiting]
-    if not waiting:
+    is_in_scheduler_queue = _waits_in_scheduler_queue(gang, groups)
+    if not waiting and not is_in_scheduler_queue:
         return ()
     id_, visibility = cluster.cluster_id, WatchedQueues({cluster.cluster_id: cluster})
     queues = read_queues([id_])[id_]
+    if is_in_scheduler_queue:
+        waiting += queues.waiting_of_gang(gang.uid)
     waits = []
     for entry in waiting[:MOST_WAITS]:
         group, queue = entry.meta.ref.group, queues.queue_of(entry)
-        if queue is not None and visibility.is_known(id_, QueueEntry, group):
+        if queue is not None and visibility.knows_entries(id_, group):
             stale = cluster.is_stale or visibility.is_stale(id_, group)
             wait = _WaitBuilder(viewer, cluster, queues, queue).build(entry)
             waits.append(replace(wait, stale=stale))
     return tuple(waits)
+
+
+def _waits_in_scheduler_queue(gang: Gang, groups: Iterable[ObjectRef]) -> bool:
+    if not gang.queue or scheduler_queues().keys().isdisjoint(ref.group for ref in groups):
+        return False
+    return waits_for_nodes(gang.health, gang.stage, gang.desired - gang.held - gang.scheduled)
 
 
 def _entries(gang: Gang, uids: Iterable[str]) -> list[QueueEntry]:
@@ -184,9 +225,11 @@ class _WaitBuilder:
     def build(self, entry: QueueEntry) -> QueueWait:
         """Return the entries ahead of an entry, and the holders of the quota that it lacks."""
         line = [item for item in self.queues.line(self.queue.name) if item.stands_in_line]
-        ahead = _ahead_of(line, entry) if not self.queue.is_by_usage else []
-        has_position = entry.stands_in_line and not self.queue.is_by_usage
-        ref = self.queue.meta.ref
+        has_order = tells_places(self.queue)
+        ahead = _ahead_of(line, entry) if has_order else []
+        others = [] if has_order else [item for item in line if item.meta.ref != entry.meta.ref]
+        id_, ref = self.cluster.cluster_id, self.queue.meta.ref
+        aliases = visible_aliases(self.viewer, id_, self.queues)
         visible_queue = VisibleQueue(
             self.cluster, self.queues, self.queue, (), shared_names(self.queues, self.queue)
         )
@@ -196,18 +239,22 @@ class _WaitBuilder:
             kind=printable(ref.kind),
             queue=printable(ref.name),
             face=visible_queue.face,
-            position=len(ahead) + 1 if has_position else None,
+            position=len(ahead) + 1 if has_order and entry.stands_in_line else None,
+            is_eligible=entry.stands_in_line,
+            tells_places=has_order,
             in_line=len(line),
-            priority=entry.priority,
+            unknown=self.queues.unknown(self.queue.name),
+            priority=priority_of(entry),
+            priority_class=printable(entry.priority_class),
             asks=amount_rows(entry.asks),
             ahead=self._rows(list(enumerate(ahead[:MOST_AHEAD], start=1))),
             ahead_more=max(0, len(ahead) - MOST_AHEAD),
+            others=self._rows([(None, item) for item in others[:MOST_AHEAD]]),
+            others_more=max(0, len(others) - MOST_AHEAD),
             shared_name=self._shared_name(),
             lacks=tuple(map(self._lack, entry.message.lacks)) if entry.message else (),
-            order=order_sentences(self.queue, ()),
-            fair_share=fair_share_row(
-                self.queues, self.queue, viewer=self.viewer, cluster_id=self.cluster.cluster_id
-            ),
+            order=order_sentences(self.queue, aliases.get(self.queue.name, ())),
+            fair_share=fair_share_row(self.queues, self.queue, viewer=self.viewer, cluster_id=id_),
             stale=False,
         )
 

@@ -9,7 +9,6 @@ from decimal import Decimal
 from gangboard.diagnosis.scheduler_queues import queue_system, queue_words, scheduler_queues
 from gangboard.domain.advice import with_cluster_name
 from gangboard.domain.api_resource import WatchState
-from gangboard.domain.group import Group
 from gangboard.domain.queue import QueueEntry
 from gangboard.domain.quota import Flavor, Queue, QueueLevel
 from gangboard.domain.resources import is_accelerator
@@ -136,10 +135,8 @@ class QueueReader:
         return queue.queues.line(queue.queue.name) if self._knows_entries(queue) else None
 
     def _knows_entries(self, queue: VisibleQueue) -> bool:
-        """Whether all waiting entries are known. In a queue of a scheduler the groups are the entries."""
-        id_, group = queue.cluster.cluster_id, queue.queue.meta.ref.group
-        model = Group if group in scheduler_queues() else QueueEntry
-        return self.watched.is_known(id_, model, group)
+        group = queue.queue.meta.ref.group
+        return self.watched.knows_entries(queue.cluster.cluster_id, group)
 
     def _reached_by(self, queue: VisibleQueue) -> str:
         """Return who may use a queue without an alias, as far as that is known."""
