@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from tests.controlplane.client import Client
+from tests.controlplane.client import Client, wait
 from tests.controlplane.gang_schedulers import kai_queue
 from tests.controlplane.grove import Operator, clique, podcliqueset
 from tests.groups.real_places import (
@@ -135,6 +135,19 @@ def test_the_queue_counts_waiting_and_running_gangs(places: dict[str, Place]) ->
     weight = {"name": "over-quota weight", "amount": "1"}
     assert verdicts["nvidia.com/gpu"] == ("2", [{"name": "limit", "amount": "2"}, weight])
     assert verdicts["cpu"] == (None, [{"name": "limit", "amount": None}, weight])
+
+
+def test_a_gang_names_the_others_that_wait_in_its_queue(places: dict[str, Place]) -> None:
+    def others() -> set[str]:
+        (queue_wait,) = places["kai-no-room"].detail()["queue_waits"]
+        assert (queue_wait["queue"], queue_wait["position"]) == ("kai-open", None)
+        return {place["name"] for place in queue_wait["others"]}
+
+    expected = {"kai-whole-twin", "kai-below-size-twin"}
+    wait(lambda: expected <= others(), what="both twins wait in its queue", seen=others)
+    assert not others() & {"kai-whole-run", "kai-no-room-run", "kai-no-room-twin"}
+    (kept_out,) = places["kai-over-limit"].detail()["queue_waits"]
+    assert (kept_out["eligible"], kept_out["in_line"], kept_out["others"]) == (False, 0, [])
 
 
 def test_a_podclique_that_is_scaled_to_zero(all_places: dict[str, PlaceOnBoard]) -> None:
