@@ -370,7 +370,7 @@ class TestBoard:
             page = text_of(owner.client, f"/?group_by={group_by}")
             assert page.count('class="heading"') == 2
             assert heading.lower() in page.lower()
-            assert "1 gang · 8 accelerators" in page
+            assert "1 gang · 8 accelerators requested" in page
 
     def test_succeeded_gangs_are_counted_and_hidden(self, owner: Person, world: World) -> None:
         make_gang(world.cluster, "done-run", now=timezone.now(), health="succeeded")

@@ -108,6 +108,7 @@ class Heading:
     face: Face | None
     gangs: int
     accelerators: float
+    """What the gangs request, also those that are suspended or have ended."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,8 +19,12 @@ class Tally:
         "Null if none was seen and not everything could be read.",
         default=0,
     )
-    accelerators: float | None = shown("Accelerators", is_quantity=True, default=0.0)
-    """None as `gangs`."""
+    accelerators: float | None = shown(
+        "Accelerators",
+        "What the gangs request, also those that are suspended or have ended. Null as `gangs`.",
+        is_quantity=True,
+        default=0.0,
+    )
 
 
 UNKNOWN = Tally(None, None)
@@ -31,8 +35,11 @@ class Summary:
     """Counts that add up: every gang is counted once in each of the three."""
 
     gangs: int | None = shown("Gangs", "Null: none was seen, and no cluster was read yet.")
-    accelerators: float | None = shown("Accelerators", is_quantity=True)
-    """None as `gangs`."""
+    accelerators: float | None = shown(
+        "Accelerators",
+        "What the gangs request, also those that are suspended or have ended. Null as `gangs`.",
+        is_quantity=True,
+    )
     by_health: Mapping[str, Tally] = shown(
         "By health", "Every health, with zero if there is no such gang."
     )
