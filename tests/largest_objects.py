@@ -25,6 +25,8 @@ _IDENTITY = {
     "generation": 1,
     "creationTimestamp": "2026-11-20T09:00:00Z",
 }
+_LEFT_OUT = frozenset({"managedBy"})
+"""Fields that end the work early: what another manager runs elsewhere is judged by one rule."""
 _FIRST = (inspect.StructType, inspect.ListType, inspect.DictType, inspect.IntType, inspect.StrType)
 """Which type of a union is taken."""
 
@@ -79,6 +81,7 @@ class _Maker:
         created = {
             field.encode_name: self.of(field.type, index, depth, (*above, info.cls))
             for field in info.fields
+            if field.encode_name not in _LEFT_OUT
         }
         return {name: value for name, value in created.items() if value is not None}
 

@@ -1,5 +1,8 @@
 """`not-observed` of what runs in another cluster."""
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
 
 from gangboard.diagnosis.engine import assess
@@ -12,9 +15,11 @@ from tests.domain_objects import (
     a_jobset,
     a_meta,
     a_role,
+    ago,
     an_entry,
     child_jobs,
     facts_of,
+    pods_of,
 )
 from tests.evidence_labels import has_field
 
@@ -49,9 +54,50 @@ def test_owners_with_local_pods_are_judged_by_their_pods() -> None:
     assert finding.code == "pods-not-created"
 
 
-def test_other_controllers_may_run_locally() -> None:
-    job = a_job("delegated", pods=2, managed_by="example.com/other-controller")
+OTHER: dict[str, Any] = {"pods": 2, "managed_by": "example.com/other-controller"}
+
+
+@pytest.mark.parametrize("reported", [None, ReportedCounts(0, 2)])
+def test_other_controllers_may_run_locally(reported: ReportedCounts | None) -> None:
+    job = a_job("delegated", reported=reported, **OTHER)
     assert assess(facts_of(job)).finding.code == "pods-not-created"
+
+
+@pytest.mark.parametrize(
+    ("reported", "counts"),
+    [
+        (ReportedCounts(2, 2), "2 of 2 pods are ready"),
+        (ReportedCounts(1, 2), "1 of 2 pods is ready"),
+        (ReportedCounts(3, 3, "Job", "running"), "3 of 3 Jobs are running"),
+    ],
+)
+def test_another_manager_reports_pods_that_nobody_sees(
+    reported: ReportedCounts, counts: str
+) -> None:
+    """It was blocked, without any pod, while its manager ran it elsewhere."""
+    finding = assess(facts_of(a_job("delegated", reported=reported, **OTHER))).finding
+    assert (finding.code, finding.health) == ("not-observed", Health.UNKNOWN)
+    assert finding.message == (
+        "Job delegated is managed by example.com/other-controller (spec.managedBy) and has no objects here. "
+        f"Its status says: {counts}."
+    )
+    assert finding.advice == ()
+
+
+def test_pods_here_are_judged_whatever_its_status_says() -> None:
+    job = a_job("delegated", reported=ReportedCounts(2, 2), **OTHER)
+    assert assess(facts_of(job, *pods_of(job, 1))).finding.code == "pods-not-created"
+
+
+@pytest.mark.parametrize("field", ["suspended", "deleting"])
+def test_a_suspended_or_deleted_owner_is_told_as_such(field: str) -> None:
+    job = a_job("delegated", reported=ReportedCounts(2, 2), **OTHER)
+    changed = (
+        replace(job, suspended=True)
+        if field == "suspended"
+        else replace(job, meta=replace(job.meta, deleting_since=ago(5)))
+    )
+    assert assess(facts_of(changed)).finding.code != "not-observed"
 
 
 @pytest.mark.parametrize(

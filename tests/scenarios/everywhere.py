@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import UTC, datetime
 
 from tests.controlplane.client import Json
 from tests.controlplane.objects import job, jobset, pod, quota
@@ -135,6 +136,13 @@ def _managed(ns: str, nodes: Where) -> list[Json]:
     ]
 
 
+def _copy_status(stage: Stage) -> None:
+    """Its manager runs it somewhere else and copies the status of that run."""
+    started = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    copied = {"startTime": started, "active": 2, "ready": 2}
+    stage.client.patch_status("batch/v1", "Job", "delegated", copied, stage.namespace)
+
+
 EVERYWHERE = (
     Scenario(
         "suspended", "Job", "night-run", "suspended", "suspended", _suspended,
@@ -210,6 +218,12 @@ EVERYWHERE = (
                 ("example.com/other-controller",), {"desired": 2, "created": 0},
             ),
         ),
+    ),
+    Scenario(
+        # Nobody here sees those pods, so it is not said to run either.
+        "managed-elsewhere", "Job", "delegated", "not-observed", "unknown", _managed,
+        says=("example.com/other-controller", "2 of 2 pods are ready"), members={"desired": 2},
+        act=_copy_status, twin="managed-by",
     ),
 )  # fmt: skip
 

@@ -1,8 +1,8 @@
 """`not-observed`: a resource that the verdict needs is forbidden, failing or undecodable.
 
 An unread resource never counts as zero or healthy, so this rule comes before all others. A resource that the
-cluster does not serve does not count. A gang that an admission system runs in another cluster is also not
-observed here.
+cluster does not serve does not count. A gang that an admission system or another manager runs in another cluster
+is also not observed here.
 """
 
 from __future__ import annotations
@@ -68,17 +68,16 @@ def _find_elsewhere(gang: Gang) -> Finding | None:
 
 
 def _find_delegated(gang: Gang) -> Finding | None:
-    """Return a finding if the owner names a dispatcher and has no Jobs or pods here.
+    """Return a finding if a manager runs the owner in another cluster: it has no Jobs or pods here.
 
-    The owner names the dispatcher of an admission system in `spec.managedBy`. That switches its controller off,
-    and the dispatcher can copy the status of the run. Any other manager may run the owner here. Missing pods
-    then are a finding of another rule.
+    `spec.managedBy` switches the controller of the kind off. The dispatcher of an admission system always runs the
+    owner elsewhere, and can copy the status of the run.
     """
     owner = gang.owner
-    if not any(owner.managed_by in system.dispatchers for system in gang.admission.values()):
-        return None
     if gang.pods or any(job.meta.ref.uid != owner.meta.ref.uid for job in gang.jobs):
         return None
+    if not any(owner.managed_by in system.dispatchers for system in gang.admission.values()):
+        return _find_reported(gang)
     entries = [entry for entry in gang.entries if entry.cluster and entry.is_in_use]
     field = gang.traits_of(owner.meta.ref).managed_by_field
     location = _location(entries) or _delegation_text(owner, field)
@@ -87,6 +86,24 @@ def _find_delegated(gang: Gang) -> Finding | None:
         *_run_clusters(gang, entries),
     )
     return _finding(location, owner.reported, evidence)
+
+
+def _find_reported(gang: Gang) -> Finding | None:
+    """Return a finding if an unknown manager reports pods that are not here.
+
+    Such a manager may also run the owner here, so its status is quoted and not believed. Without reported pods, the
+    missing ones are a finding of another rule.
+    """
+    owner, reported = gang.owner, gang.owner.reported
+    if reported is None or not reported.up:
+        return None
+    field = gang.traits_of(owner.meta.ref).managed_by_field
+    return gang_finding(
+        RULE,
+        Health.UNKNOWN,
+        f"{_delegation_text(owner, field)}. Its status says: {_count_text(reported)}.",
+        evidence=(Evidence(field, owner.managed_by, owner.meta.ref),),
+    )
 
 
 def _find_mirrored(gang: Gang) -> Finding | None:
