@@ -98,10 +98,11 @@ def _find_reported(gang: Gang) -> Finding | None:
     if reported is None or not reported.up:
         return None
     field = gang.traits_of(owner.meta.ref).managed_by_field
+    manager = f"{shorten(owner.managed_by)} ({field})"
     return gang_finding(
         RULE,
         Health.UNKNOWN,
-        f"{_delegation_text(owner, field)}. Its status says: {_count_text(reported)}.",
+        f"{label(owner.meta.ref)} has no pods here. {manager} reports: {_count_text(reported)}.",
         evidence=(Evidence(field, owner.managed_by, owner.meta.ref),),
     )
 
