@@ -9,7 +9,7 @@ from gangboard.domain.action import ClusterLevers, Verb
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.owner import Outcome, Owner
 from gangboard.domain.queue import QueueEntry
-from gangboard.domain.text import label, sentence, sentence_case
+from gangboard.domain.text import label, names, sentence, sentence_case, shorten
 from gangboard.facts.gang import Gang
 from gangboard.plugins import registry
 from gangboard.plugins.queue_system import QueueSystem
@@ -161,7 +161,16 @@ def _foreign_owner(gang: Gang) -> PlanRefusal | None:
         return PlanRefusal(
             f"{gang.name} is owned by {above.kind}/{above.name}; it would undo this."
         )
-    return no_lever(gang) if kind_of(gang.owner) is None else _managed(gang.owner, gang.name)
+    if kind_of(gang.owner) is None:
+        return no_lever(gang)
+    return _dispatched(gang) or _managed(gang.owner, gang.name)
+
+
+def _dispatched(gang: Gang) -> PlanRefusal | None:
+    """Refuse a gang whose admission system runs it in another cluster."""
+    running = (entry for entry in gang.entries if entry.is_in_use and entry.has_quota)
+    clusters = names(dict.fromkeys(shorten(entry.cluster) for entry in running if entry.cluster))
+    return PlanRefusal(f"{gang.name} runs in cluster {clusters}: act there.") if clusters else None
 
 
 def _managed(owner: Owner, name: str) -> PlanRefusal | None:

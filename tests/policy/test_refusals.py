@@ -72,6 +72,16 @@ CASES = [
      "JobSet trio mirrors a run in another cluster (MultiKueue): act in the cluster that runs it."),
     ("mirror, a child", a_context(a_trio(managed_by=MULTIKUEUE)), "trio-w-2", "suspend",
      "JobSet trio mirrors a run in another cluster (MultiKueue): act in the cluster that runs it."),
+    ("mirror in a known cluster",
+     a_context(a_trio(managed_by=MULTIKUEUE, queue="lq"),
+               entries=(an_entry(has_quota=True, cluster="worker1"),)), "trio", "suspend",
+     "JobSet trio runs in cluster worker1: act there."),
+    ("dispatched without managedBy",
+     a_context(a_trio(queue="lq"), entries=(an_entry(has_quota=True, cluster="worker1"),)),
+     "trio", "suspend", "JobSet trio runs in cluster worker1: act there."),
+    ("dispatched without managedBy, a child",
+     a_context(a_trio(queue="lq"), entries=(an_entry(has_quota=True, cluster="worker1"),)),
+     "trio-w-1", "relocate", "JobSet trio runs in cluster worker1: act there."),
     ("managed by another", a_context(a_trio(managed_by="acme.io/runner")), "trio", "suspend",
      "JobSet trio is managed by acme.io/runner (spec.managedBy), whose way to suspend it gangboard "
      "does not know."),
@@ -119,6 +129,13 @@ CASES = [
 )
 def test_each_refusal_has_its_message(context: Gang, name: str, verb: str, why: str) -> None:
     assert _refused(make_plan(context, name, verb)) == why
+
+
+@pytest.mark.parametrize("entry", [{"has_quota": False, "cluster": "worker1"}, {"has_quota": True}])
+def test_an_entry_without_quota_in_another_cluster_is_acted_on_here(entry: dict[str, Any]) -> None:
+    """Near misses: the name of the cluster is left from an earlier admission, and there is none."""
+    context = a_context(a_trio(queue="lq"), entries=(an_entry(**entry),))
+    assert make_plan(context, "trio", "suspend").allowed
 
 
 def test_a_job_of_an_old_attempt_is_named() -> None:
