@@ -5,7 +5,7 @@ Kubernetes release (k8s-gang-api.md §5.1, corrected by real-control-plane.md §
 
 - 1.36 makes a gang for every Indexed Job with `completions` = `parallelism` > 1, including child Jobs.
 - 1.37 makes a group for every Job without a controller owner. It is basic unless `spec.scheduling` requests a
-  gang.
+  gang. 1.38 was not observed yet.
 - Neither makes a group for a Job whose template names one. Suspended Jobs also get a group.
 """
 
@@ -310,7 +310,7 @@ def _not_eligible(gang: Gang, job: Owner) -> str:
 
 
 def _owner_reason(gang: Gang, job: Owner) -> str:
-    """Return why 1.37 makes no group for a Job with a controller owner, or empty."""
+    """Return why 1.37 and later make no group for a Job with a controller owner, or empty."""
     controller = job.meta.controller
     if (
         controller is None
@@ -319,6 +319,6 @@ def _owner_reason(gang: Gang, job: Owner) -> str:
     ):
         return ""
     return (
-        f"{controller.kind} {controller.name} owns it, and Kubernetes 1.37 creates no PodGroup for "
-        "a Job that another controller owns."
+        f"{controller.kind} {controller.name} owns it. Since Kubernetes 1.37 the Job controller creates no "
+        "PodGroup for a Job that another controller owns."
     )
