@@ -25,6 +25,7 @@ from gangboard.actions.finishing import (
     leave_suspended,
 )
 from gangboard.actions.live_objects import LiveReader
+from gangboard.actions.relocation import is_suspension_confirmed
 from gangboard.actions.retries import are_roles_loading
 from gangboard.domain.action import ActionState, StepKind, StepState, Verb
 from gangboard.domain.pod import Pod
@@ -35,6 +36,8 @@ from gangboard.store.models import ActionStep
 
 PATIENCE_SECONDS = 60.0
 """How long the end of an action waits for the removal of its Hold."""
+CONFIRMATION_SECONDS = 10.0
+"""How long it waits for the Job controller to confirm the suspension of a relocated Job that runs."""
 _POD_PAUSE = 0.5
 _SHORTEST_RETRY, _LONGEST_RETRY = 0.5, 300.0
 _ROLLBACK_RETRY = 2.0
@@ -103,15 +106,34 @@ def _joined(*sentences: str) -> str:
 
 
 def _ending_pods(execution: ActionExecution) -> tuple[Pod, ...]:
-    """Return the pods of a relocated Job that are being deleted. Raises KubeError.
+    """Return the pods of a relocated Job that are being deleted, or that its controller is about to delete.
 
-    If the Job were resumed now, each of its indexes could run twice at once (observed).
+    If the Job were resumed now, each of its indexes could run twice at once (observed). Raises KubeError.
     """
     if execution.action.verb != Verb.RELOCATE or execution.action.finished_at is not None:
         return ()
-    live = LiveReader(execution.client, execution.context.get("versions", {}))
-    pods = live.pods(execution.action.namespace, execution.context.get("jobs", {}))
-    return tuple(pod for pod in pods if pod.is_live and pod.is_terminating)
+    reader = LiveReader(execution.client, execution.context.get("versions", {}))
+    pods = reader.pods(execution.action.namespace, execution.context.get("jobs", {}))
+    remaining = tuple(pod for pod in pods if pod.is_live)
+    terminating = tuple(pod for pod in remaining if pod.is_terminating)
+    if terminating or not remaining or not _is_suspension_new(execution):
+        return terminating
+    return remaining
+
+
+def _is_suspension_new(execution: ActionExecution) -> bool:
+    """Return whether the Job controller may still delete the pods of the Job that is suspended.
+
+    It confirms a suspension after it has deleted them. It gets some seconds for that: one that does not run leaves
+    the pods alone, and reads the Job anew when it starts. Raises KubeError.
+    """
+    if _waited(execution) > CONFIRMATION_SECONDS:
+        return False
+    subjects = execution.context.get("subjects") or ()
+    raw = get_object(execution.client, subjects[0]["path"]) if subjects else None
+    if raw is None or patches.value_at(raw, "/spec/suspend") is not True:
+        return False
+    return not is_suspension_confirmed(raw)
 
 
 def _wait_for_pods(execution: ActionExecution, pods: Sequence[Pod]) -> float:

@@ -132,11 +132,17 @@ def _pods(execution: ActionExecution) -> tuple[Pod, ...]:
 def _is_stopped(raw: Json) -> bool:
     """Return whether the template can change: the controller confirmed the suspension and counts no pod."""
     status = raw.get("status") or {}
-    is_confirmed = any(
+    is_empty = not status.get("active") and not status.get("terminating")
+    return is_empty and is_suspension_confirmed(raw)
+
+
+def is_suspension_confirmed(raw: Json) -> bool:
+    """Return whether the Job controller confirmed the suspension of a Job. It has deleted the pods before that."""
+    conditions = (raw.get("status") or {}).get("conditions") or ()
+    return any(
         condition["type"] == "Suspended" and condition["status"] == "True"
-        for condition in status.get("conditions") or ()
+        for condition in conditions
     )
-    return is_confirmed and not status.get("active") and not status.get("terminating")
 
 
 def _replaced(execution: ActionExecution, step: ActionStep, raw: Json | None) -> ActionExit | None:

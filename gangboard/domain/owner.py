@@ -208,7 +208,7 @@ class Owner:
     suspend_set_at: datetime | None = None
     """Time of that write by the API server's clock, cut to the second."""
     paused_by: FieldWriter | None = None
-    """Last writer of `spec.parallelism`, for a Job with parallelism 0."""
+    """Last writer of the field that sets its number of pods to 0, such as `spec.parallelism`."""
     desired: int = 0
     """Desired pods, including finished ones."""
     roles: tuple[Role, ...] = ()

@@ -77,6 +77,7 @@ class Replicas(OwnerKind):
         owner = Owner(
             meta=self.read_meta(wire, version),
             desired=replicas,
+            paused_by=self.read_pause(wire, replicas),
             pod_requests=(PodRequests(replicas, requests),),
             group_name=pod.group_name,
             priority_class=pod.priority_class_name or "",

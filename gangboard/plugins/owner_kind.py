@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from gangboard.decode.annotations import WireActionAnnotations
 from gangboard.decode.jobs import read_managed_by
 from gangboard.decode.key_fields import key_fields
-from gangboard.decode.managed_fields import last_writer
+from gangboard.decode.managed_fields import field_writer, last_writer
 from gangboard.decode.owner_meta import WireOwnerMeta, decode_annotations, first_label
 from gangboard.decode.wire import read_meta, read_time
 from gangboard.domain.action import Verb
@@ -20,6 +20,7 @@ from gangboard.domain.group import Group, GroupFate
 from gangboard.domain.objects import Meta
 from gangboard.domain.owner import Blueprint, Owner, Role
 from gangboard.domain.pod import Pod
+from gangboard.domain.suspension import FieldWriter
 from gangboard.domain.traits import NO_TRAITS, KindTraits
 from gangboard.domain.verdict import Evidence
 from gangboard.plugins.lever import Lever
@@ -257,6 +258,12 @@ class OwnerKind:
             "suspend_set_at": read_time(set_at),
             "last_action": decode_annotations(metadata, WireActionAnnotations).last_action,
         }
+
+    def read_pause(
+        self, wire: Any, pods: int, pointer: str = "/spec/replicas"
+    ) -> FieldWriter | None:
+        """Return the last writer of the field that sets the number of pods. None if it is unknown or not 0."""
+        return None if pods else field_writer(wire.metadata.managed_fields, pointer)
 
     def read_queue(self, metadata: WireOwnerMeta) -> str:
         """Return the queue that a label of an admission system names; empty for none."""

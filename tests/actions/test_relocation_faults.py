@@ -10,7 +10,17 @@ from gangboard.actions import relocation
 from gangboard.actions.sweeper import Sweeper
 from gangboard.domain.action import Avoid
 from gangboard.store.models import Action, Cluster, Grant, LeverRecord
-from tests.actions.site import JOBSET, JOBSETS, NAMESPACE, POLICY_NOT_READY, WORKER, Site, played
+from simulator.job_controller import JobController
+from tests.actions.site import (
+    JOBSET,
+    JOBSETS,
+    NAMESPACE,
+    POLICY_NOT_READY,
+    WORKER,
+    Json,
+    Site,
+    played,
+)
 from tests.actions.test_relocation import nodes_of, terms, wait_running
 
 _LATER = "2100-01-01T00:00:00Z"
@@ -291,18 +301,87 @@ def test_a_job_of_its_own_is_resumed_after_a_refusal(site: Site) -> None:
     assert terms(site.job("alone")) == []
 
 
-def test_the_way_back_waits_for_the_old_pods(site: Site) -> None:
-    """With the old pods still there, each index of the Job would run twice at once."""
-    ending: list[int] = []
+def sends_back(site: Site, *, during: Callable[[], object] = lambda: None) -> tuple[Action, int]:
+    """Fail a relocation right after its suspension. Return it, and the pods at the removal of its Hold.
+
+    `during` is called before each pause of the way back.
+    """
+    remaining: list[int] = []
+    is_way_back = False
+    sleep = site.clock.sleep
 
     def watch(name: str) -> None:
+        nonlocal is_way_back
         if name == "patch:recorded":
             Cluster.objects.update(read_only=True)
+        is_way_back = is_way_back or name == "exit:begin"
         if name == "removal:about-to-send":
-            ending.append(sum("deletionTimestamp" in pod["metadata"] for pod in site.pods()))
+            remaining.append(len(site.pods()))
 
+    def pause(seconds: float) -> None:
+        if is_way_back:
+            during()
+        sleep(seconds)
+
+    site.clock.sleep = pause  # type: ignore[method-assign]
     action_id = site.request("relocate", avoid=Avoid(tuple(nodes_of(site))))
     action = site.engine(checkpoint=watch).finish(action_id, seconds=4000)
     assert action.state == "failed", action.message
-    assert ending == [0]
+    (number,) = remaining
+    return action, number
+
+
+class SlowJobController:
+    """Job controller that leaves Job `WORKER` as it is until `go_on`."""
+
+    def __init__(self, site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+        self._site, self._is_held = site, True
+        sync = JobController._sync
+
+        def sync_later(controller: JobController, obj: Json) -> None:
+            if not self._is_held or obj["metadata"]["name"] != WORKER:
+                sync(controller, obj)
+
+        monkeypatch.setattr(JobController, "_sync", sync_later)
+
+    def go_on(self) -> None:
+        self._is_held = False
+        self._site.touch(WORKER, lambda obj: obj["metadata"].setdefault("labels", {}).update(a="b"))
+
+
+def test_the_way_back_waits_for_the_old_pods(site: Site) -> None:
+    """With the old pods still there, each index of the Job would run twice at once."""
+    action, pods = sends_back(site)
+    assert pods == 0
     runs_as_before(site, action)
+
+
+def test_the_way_back_waits_for_a_controller_that_is_about_to_delete_the_pods(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may have read the suspension. If the Job were resumed before its deletes, both would run."""
+    pauses: list[int] = []
+    controller = SlowJobController(site, monkeypatch)
+
+    def count() -> None:
+        pauses.append(len(site.pods()))
+        if len(pauses) == 5:
+            controller.go_on()
+
+    action, pods = sends_back(site, during=count)
+    assert (pauses[:5], pods) == ([2] * 5, 0)
+    runs_as_before(site, action)
+
+
+def test_a_controller_that_does_nothing_is_not_waited_for_long(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its pods run on, so the Job is not left suspended."""
+    before = site.uids(WORKER)
+    SlowJobController(site, monkeypatch)
+    started = site.clock.monotonic()
+    action, pods = sends_back(site)
+    assert pods == 2
+    assert site.clock.monotonic() - started < 60
+    runs_as_before(site, action)
+    assert site.uids(WORKER) == before

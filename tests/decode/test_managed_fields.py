@@ -7,8 +7,11 @@ import pytest
 
 from gangboard.decode.managed_fields import last_writer
 from gangboard.domain.suspension import FieldWriter
+from gangboard.owners.apps_v1 import Deployment, StatefulSet
+from gangboard.owners.grove import PodClique, PodCliqueSet
 from gangboard.owners.job import Job
 from gangboard.owners.jobset import JobSet
+from gangboard.owners.leaderworkerset import LeaderWorkerSet
 from gangboard.plugins.owner_kind import OwnerKind
 from gangboard.queues.kueue import Kueue
 from tests.decode.reading import Json, model, with_identity
@@ -95,6 +98,23 @@ def test_paused_job_has_the_writer_of_parallelism(parallelism: int) -> None:
     written_at = datetime(2026, 11, 21, 10, 0, tzinfo=UTC)
     by = model(JOB.resource, obj).paused_by
     assert by == (None if parallelism else FieldWriter("jobset", written_at))
+
+
+@pytest.mark.parametrize("replicas", [0, 1])
+@pytest.mark.parametrize(
+    "kind", [StatefulSet, Deployment, LeaderWorkerSet, PodCliqueSet, PodClique]
+)
+def test_an_object_scaled_to_zero_has_the_writer_of_its_size(
+    kind: type[OwnerKind], replicas: int
+) -> None:
+    """`kubectl scale` writes the field by the subresource `scale`."""
+    scaled = entry(
+        "kubectl", "2026-11-29T10:22:13Z", {"f:spec": {"f:replicas": {}}}, subresource="scale"
+    )
+    obj = with_identity({"metadata": {"managedFields": [scaled]}, "spec": {"replicas": replicas}})
+    written_at = datetime(2026, 11, 29, 10, 22, 13, tzinfo=UTC)
+    by = model(registered(kind).resource, obj).paused_by
+    assert by == (None if replicas else FieldWriter("kubectl", written_at))
 
 
 @pytest.mark.parametrize("active", [False, True])

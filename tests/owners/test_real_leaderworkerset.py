@@ -5,6 +5,7 @@ Each situation has nodes of its own and a near miss with another verdict.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -88,6 +89,15 @@ class Place(PlaceOnBoard):
         """Merge into its spec."""
         self.client.patch(LWS, "LeaderWorkerSet", name, {"spec": spec}, self.name)
 
+    def scale(self, replicas: int, name: str = "run") -> None:
+        """Scale it as `kubectl scale` does."""
+        size = {"spec": {"replicas": replicas}}
+        self.client.patch(
+            *(LWS, "LeaderWorkerSet", name, size, self.name),
+            subresource="scale",
+            field_manager="kubectl",
+        )
+
 
 def _whole(place: Place) -> None:
     """Twin: the same without a node that would do."""
@@ -136,8 +146,8 @@ def _zero(place: Place) -> None:
     place.wait_ready(6)
     place.wait_ready(6, "twin")
     place.wait_told("running")
-    place.change({"replicas": 0})
-    place.change({"replicas": 1}, "twin")
+    place.scale(0)
+    place.scale(1, "twin")
 
 
 def _update(place: Place) -> None:
@@ -196,7 +206,7 @@ SITUATIONS: dict[str, Situation[Place]] = {
         {"desired": 3, "created": 1, "scheduled": 0, "ready": 0}, twin="running", cpu="8",
     ),
     "zero": Situation(
-        _zero, "paused", "suspended", "LeaderWorkerSet run requests no pods.",
+        _zero, "paused", "suspended", None,
         {"desired": 0, "created": 0, "ready": 0}, twin="running",
     ),
     "update": Situation(
@@ -278,7 +288,10 @@ def test_the_status_alone_is_not_trusted(places: dict[str, Place]) -> None:
         for condition in status["conditions"]
     }
     assert said["Available"] == ("True", "All replicas are ready")
-    assert place.told()["code"] == "paused"
+    assert re.fullmatch(
+        r"Paused with kubectl at 20\d\d-\d\d-\d\d \d\d:\d\d UTC or before\. LeaderWorkerSet run requests no pods\.",
+        place.told()["message"],
+    )
 
 
 def _set_finalizers(place: Place, pod: str, finalizers: list[str]) -> None:

@@ -10,6 +10,7 @@ from gangboard.domain.group import GroupTemplate, Policy
 from gangboard.domain.health import Health
 from gangboard.domain.objects import Controller, ObjectRef
 from gangboard.domain.owner import GangRequest, Owner
+from gangboard.domain.suspension import FieldWriter
 from gangboard.domain.verdict import UnitMemory
 from gangboard.facts.unit import Unit
 from tests.domain_objects import (
@@ -336,12 +337,14 @@ def test_the_minimum_of_a_group_that_is_kept_up_to_date_is_not(group: str, by: s
     assert advice == "Scale RayCluster tune up by 3 pods.".replace("RayCluster", by)
 
 
-def in_parts(pods: int, age: float = 600) -> Unit:
+def in_parts(pods: int, age: float = 600, by: FieldWriter | None = None) -> Unit:
     """A group of two subgroups. One of them has no pod, because its maker has this size."""
     owner = Owner(meta=a_meta("grove.io", "PodCliqueSet", "front", version="v1alpha1"), desired=1)
     web, decode = (
         Owner(
-            meta=a_meta("grove.io", "PodClique", name, version="v1alpha1", of=owner), desired=number
+            meta=a_meta("grove.io", "PodClique", name, version="v1alpha1", of=owner),
+            desired=number,
+            paused_by=None if number else by,
         )
         for name, number in (("front-0-web", 1), ("front-0-decode", pods))
     )
@@ -359,6 +362,19 @@ def test_a_part_that_is_scaled_to_zero(age: float) -> None:
     assert finding.code == "below-quorum"
     assert values_in(finding.message) == "0 1 front-0-decode front-0-decode 0"
     assert finding.advice_texts == ("Scale PodClique front-0-decode to 1.",)
+
+
+@pytest.mark.parametrize(
+    ("manager", "author"),
+    [
+        ("kubectl", " with kubectl at 2026-11-21 11:58 UTC or before"),
+        # Its own controller writes the field when it makes the part.
+        ("grove-operator", ""),
+    ],
+)
+def test_who_scaled_a_part_to_zero_is_shown(manager: str, author: str) -> None:
+    finding = require_finding("below-quorum", in_parts(0, by=FieldWriter(manager, ago(120))))
+    assert finding.message.endswith(f": PodClique front-0-decode is scaled to 0{author}.")
 
 
 def test_a_role_with_a_recent_pod_request_is_not_reported() -> None:

@@ -6,8 +6,9 @@ import pytest
 
 from gangboard.domain.health import Health
 from gangboard.domain.objects import Controller
+from gangboard.domain.owner import Owner
 from gangboard.domain.suspension import FieldWriter, RecordedSuspend
-from tests.domain_objects import a_job, a_jobset, a_pod, a_role, ago, child_jobs, pods_of
+from tests.domain_objects import a_job, a_jobset, a_meta, a_pod, a_role, ago, child_jobs, pods_of
 from tests.rules.evaluation import evaluate, first_code, require_finding, unit_of
 from tests.sentence_values import values_in
 
@@ -87,3 +88,19 @@ def test_the_pausing_user_time_and_cause_are_shown() -> None:
         finding = require_finding("paused", unit_of(job, facts={"recorded_suspends": facts}))
         assert finding.message == expected, manager
         assert bool(finding.advice) is (manager in ("jobset", "night-saver")), manager
+
+
+@pytest.mark.parametrize(
+    ("manager", "author"),
+    [
+        ("kubectl", "Paused with kubectl at 2026-11-21 11:58 UTC or before. "),
+        ("keda-operator", "Paused by keda-operator at 2026-11-21 11:58 UTC or before. "),
+        ("", ""),
+    ],
+)
+def test_who_scaled_an_owner_to_zero_is_shown(manager: str, author: str) -> None:
+    writer = FieldWriter(manager, ago(120)) if manager else None
+    served = Owner(meta=a_meta("apps", "StatefulSet", "serve"), desired=0, paused_by=writer)
+    finding = require_finding("paused", unit_of(served))
+    assert finding.message == f"{author}StatefulSet serve requests no pods."
+    assert finding.advice == ()

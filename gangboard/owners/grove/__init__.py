@@ -112,6 +112,7 @@ class PodCliqueSet(GroveKind):
         owner = Owner(
             meta=self.read_meta(wire, version),
             desired=size_of(roles),
+            paused_by=self.read_pause(wire, replicas),
             roles=roles,
             pod_requests=requests_of(roles),
             conditions=read_conditions(status.conditions if status is not None else None),
@@ -201,6 +202,7 @@ class PodClique(GroveKind):
         owner = Owner(
             meta=self.read_meta(wire, version),
             desired=role.pods,
+            paused_by=self.read_pause(wire, role.pods),
             roles=(role,),
             pod_requests=requests_of((role,)),
             conditions=read_conditions(status.conditions),

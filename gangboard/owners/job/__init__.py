@@ -8,7 +8,6 @@ import msgspec
 
 from gangboard.decode.annotations import WireJobAnnotations
 from gangboard.decode.jobs import WireJobSpec, read_failed_indexes, read_gang_request
-from gangboard.decode.managed_fields import field_writer
 from gangboard.decode.owner_meta import WireOwnerMeta, decode_annotations, decode_labels
 from gangboard.decode.podspec import pod_requests
 from gangboard.decode.problems import raise_for_faults
@@ -120,9 +119,7 @@ class Job(OwnerKind):
             meta=self.read_meta(wire, version),
             **self.read_control(wire, spec.managed_by),
             suspended=bool(spec.suspend),
-            paused_by=None
-            if parallelism
-            else field_writer(wire.metadata.managed_fields, "/spec/parallelism"),
+            paused_by=self.read_pause(wire, parallelism, "/spec/parallelism"),
             desired=_desired(spec, status),
             pod_requests=(PodRequests(spec.width, requests),),
             finish=finish,

@@ -206,6 +206,7 @@ class LeaderWorkerSet(OwnerKind):
         owner = Owner(
             meta=self.read_meta(wire, version),
             desired=replicas * size,
+            paused_by=self.read_pause(wire, replicas),
             roles=(_role(wire, replicas, size),),
             pod_requests=(
                 PodRequests(replicas, leader),

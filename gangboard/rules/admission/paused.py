@@ -3,14 +3,17 @@
 Kubernetes documents 0 as pausing a Job. JobSet still counts such a Job as ready (observed on 1.37.0 with JobSet
 v0.12.0, real-control-plane.md §3). The Job is not suspended, so the sentence says paused.
 
-The sentence says which person paused a Job, when and why. A pause by a person has no next step.
+The sentence says which person paused a Job or scaled an owner to zero, when and why. A pause by a person has no next step.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from gangboard.domain.advice import AdviceKind, AdvisedStep, ChangeMethod
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.owner import Owner
+from gangboard.domain.suspension import Suspension
 from gangboard.domain.text import label, names, sentence
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.copied_commands import patch_command
@@ -32,23 +35,30 @@ def find(unit: Unit) -> Finding | None:
     if not jobs:
         ref = unit.owner.meta.ref
         return unit_finding(
-            RULE, unit, f"{label(ref)} requests no pods.", evidence=(Evidence("pods", "0", ref),)
+            RULE,
+            unit,
+            _with_authors(f"{label(ref)} requests no pods.", [pause_of(unit.gang, unit.owner)]),
+            evidence=(Evidence("pods", "0", ref),),
         )
     listed = names(job.meta.ref.name for job in jobs)
     verb = "requests" if len(jobs) == 1 else "request"
     subject = f"Job {listed}" if len(jobs) == 1 else f"Jobs {listed}"
     pauses = [pause_of(unit.gang, job) for job in jobs]
-    authors = authors_text(pauses)
-    state = f"{subject} {verb} no pods: parallelism is 0."
     return unit_finding(
         RULE,
         unit,
-        f"{sentence(f'Paused {authors}')} {state}" if authors else state,
+        _with_authors(f"{subject} {verb} no pods: parallelism is 0.", pauses),
         advice=()
         if all(pause and pause.by_person for pause in pauses)
         else (_advice(unit, jobs, subject),),
         evidence=tuple(Evidence("spec.parallelism", "0", job.meta.ref) for job in jobs),
     )
+
+
+def _with_authors(state: str, pauses: Sequence[Suspension | None]) -> str:
+    """Return the sentence behind the one that says who paused them, if that is known."""
+    authors = authors_text(pauses)
+    return f"{sentence(f'Paused {authors}')} {state}" if authors else state
 
 
 def _advice(unit: Unit, jobs: tuple[Owner, ...], subject: str) -> AdvisedStep | str:

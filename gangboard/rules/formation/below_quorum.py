@@ -34,6 +34,7 @@ from gangboard.facts.preemption import (
     preemptors_text,
 )
 from gangboard.facts.state_since import not_formed_since
+from gangboard.facts.suspensions import authors_text, pause_of
 from gangboard.facts.unit import Unit, failing_jobs, is_bare_group, is_formed, live_count
 from gangboard.placement.advice.change_methods import ChangedObject, change_method
 from gangboard.plugins.rule import UnitRule
@@ -127,7 +128,9 @@ def _find_short_part(unit: Unit) -> Finding | None:
     name, number, minimum = idle[0][1] if idle else short[0]
     text = f"Group {unit.group_name} has {number} of the {count(minimum, 'pod')} of {name} that it needs"
     if idle:
-        text = f"{text}: {label(idle[0][0].meta.ref)} is scaled to 0"
+        maker = idle[0][0]
+        authors = authors_text([pause_of(unit.gang, maker)])
+        text = f"{text}: {label(maker.meta.ref)} is scaled to 0{authors and f' {authors}'}"
     return unit_finding(
         RULE,
         unit,
