@@ -157,9 +157,7 @@ def test_a_podclique_that_is_scaled_to_zero(all_places: dict[str, PlaceOnBoard])
     check(OF_GROVE[place.name], place)
     told = place.told()
     assert told["message"].startswith("Group pg-run-0-")
-    assert told["message"].endswith(
-        " has 0 of the 1 pod of run-0-decode that it needs: PodClique run-0-decode is scaled to 0."
-    )
+    assert told["message"].endswith(" needs 1 pod of PodClique run-0-decode, which is scaled to 0.")
     assert told["advice"] == ["Scale PodClique run-0-decode to 1."]
     place.operators["run"].scale("run-0-decode", 1)
     place.wait_told("running")

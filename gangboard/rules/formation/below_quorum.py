@@ -17,7 +17,7 @@ from gangboard.domain.group import label_of_group
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.owner import Owner
-from gangboard.domain.text import count, label
+from gangboard.domain.text import count, label, sentence
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.attempts import restart_under_way
 from gangboard.facts.builtin_controllers import reports_failed_creation
@@ -126,15 +126,19 @@ def _find_short_part(unit: Unit) -> Finding | None:
     if not short or is_young:
         return None
     name, number, minimum = idle[0][1] if idle else short[0]
-    text = f"Group {unit.group_name} has {number} of the {count(minimum, 'pod')} of {name} that it needs"
+    needed = count(minimum, "pod")
+    message = f"Group {unit.group_name} has {number} of the {needed} of {name} that it needs."
     if idle:
         maker = idle[0][0]
         authors = authors_text([pause_of(unit.gang, maker)])
-        text = f"{text}: {label(maker.meta.ref)} is scaled to 0{authors and f' {authors}'}"
+        scaled = sentence(f"scaled to 0 {authors}".strip())
+        message = (
+            f"Group {unit.group_name} needs {needed} of {label(maker.meta.ref)}, which is {scaled}"
+        )
     return unit_finding(
         RULE,
         unit,
-        f"{text}.",
+        message,
         advice=[f"Scale {label(maker.meta.ref)} to {shortage[2]}." for maker, shortage in idle],
         evidence=tuple(
             Evidence(f"pods of {role}", f"{pods} of at least {required}", group.meta.ref)
