@@ -243,6 +243,8 @@ class Owner:
     has_success_policy: bool = False
     """A Job can succeed without some of its indexes (`spec.successPolicy`)."""
     active_pods: int | None = None
+    terminating_pods: int = 0
+    """Pods of a Job that are being deleted, as its status counts them."""
     queue: str = ""
     """Name of its queue in an admission system, or empty."""
     managed_by: str = ""

@@ -215,9 +215,23 @@ def force_warnings(
     return (undone, *lever.fallback_warnings(gang, levers))
 
 
+def overlap_warnings(jobs: Iterable[Owner]) -> list[str]:
+    """Return a warning if old pods would run beside the new ones of the Jobs that are resumed.
+
+    A Job replaces its terminating pods at once, unless its `podReplacementPolicy` is `Failed` (relocate.md §7).
+    """
+    number = sum(job.terminating_pods for job in jobs if not job.waits_for_terminating)
+    if not number:
+        return []
+    old = count(number, "old pod")
+    return [
+        f"{old} still {plural(number, 'terminate')}. The new pods do not wait: an index may run twice until then."
+    ]
+
+
 def resume_warnings(gang: Gang, job: Owner) -> tuple[str, ...]:
     """Return warnings before a Job is resumed."""
-    warnings = []
+    warnings = overlap_warnings([job])
     role = gang.roles.get(job.role_name)
     for dependency in role.depends_on if role is not None else ():
         on = gang.roles.get(dependency.role)

@@ -16,6 +16,7 @@ from gangboard.plugins.lever import Lever
 from gangboard.plugins.owner_kind import OwnerKind
 from gangboard.policy import refusals
 from gangboard.policy.decision import DesiredAction, LeverDecision, PlanRefusal
+from gangboard.policy.job_consequences import overlap_warnings
 from gangboard.policy.registry_lookups import kind_of, queue_system
 from gangboard.policy.suspended_groups import GroupConsequences, consequences_for_owner
 
@@ -86,7 +87,12 @@ def _decide_with(
                 *groups.reactions,
                 *_maker_reactions(gang, desired.verb),
             ),
-            warnings=(*decision.warnings, *groups.warnings, *_warnings(gang)),
+            warnings=(
+                *decision.warnings,
+                *groups.warnings,
+                *_overlap_warnings(gang, desired.verb),
+                *_warnings(gang),
+            ),
         ),
     )
 
@@ -130,6 +136,13 @@ def _warnings(gang: Gang) -> tuple[str, ...]:
     if gang.queue.standing is QueueStanding.NOT_SERVED:
         warnings += _takeover_warnings(gang)
     return tuple(warnings)
+
+
+def _overlap_warnings(gang: Gang, verb: Verb) -> list[str]:
+    """Return a warning if a resume makes pods of Jobs beside their old ones. Held Jobs stay suspended."""
+    if verb is not Verb.RESUME:
+        return []
+    return overlap_warnings(job for job in gang.jobs if not gang.holds_on(job))
 
 
 def _takeover_warnings(gang: Gang) -> list[str]:

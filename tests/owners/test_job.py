@@ -245,6 +245,13 @@ def test_a_success_policy_lets_a_job_succeed_without_some_indexes() -> None:
 
 
 @pytest.mark.parametrize(
+    ("status", "number"), [({"terminating": 2}, 2), ({"terminating": 0}, 0), ({"active": 2}, 0)]
+)
+def test_a_job_counts_its_terminating_pods(status: dict[str, Any], number: int) -> None:
+    assert job(status).terminating_pods == number
+
+
+@pytest.mark.parametrize(
     ("spec", "waits"),
     [
         ({}, False),

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gangboard.domain.action import ClusterLevers, PolicyState, StepKind
+from gangboard.domain.action import ClusterLevers, Plan, PolicyState, StepKind
 from gangboard.domain.objects import Controller
 from gangboard.domain.owner import Dependency, Owner
 from gangboard.facts.gang import Gang
@@ -20,12 +20,14 @@ from tests.policy.builders import (
     a_child,
     a_context,
     a_hold,
+    a_standalone,
     a_trio,
     an_entry,
     bodies,
     make_plan,
     text,
 )
+from tests.sentence_values import values_in
 
 TRIO = a_trio()
 ABOVE = Controller("argoproj.io", "Workflow", "nightly", "uid-nightly")
@@ -170,6 +172,42 @@ def test_a_resume_before_its_dependency_gets_a_warning() -> None:
         "workers should wait until driver is Ready, and 0 of 1 Jobs are: it starts all the same."
         in make_plan(context, "ft-workers-0", "resume").warnings
     )
+
+
+ENDING: dict[str, Any] = {"suspended": True, "terminating_pods": 2}
+
+
+def overlaps(plan: Plan) -> list[str]:
+    assert plan.allowed, plan.why_not
+    return [values_in(text) for text in plan.warnings if "run twice" in text]
+
+
+def test_a_job_whose_old_pods_still_terminate_gets_a_warning() -> None:
+    """Seen on 1.36 and 1.37: each index runs twice at once (relocate.md §7)."""
+    owner = a_trio()
+    for fields, expected in (
+        (ENDING, ["2"]),
+        ({**ENDING, "waits_for_terminating": True}, []),  # podReplacementPolicy: Failed
+        ({"suspended": True}, []),
+    ):
+        context = a_context(owner, a_child(owner, "trio-w-1", **fields), holds=(a_hold(),))
+        assert overlaps(make_plan(context, "trio-w-1", "resume")) == expected
+
+
+def test_an_owner_whose_old_pods_still_terminate_gets_a_warning() -> None:
+    owner = a_trio(suspended=True)
+    jobs = [a_child(owner, f"trio-w-{index}", **ENDING) for index in range(2)]
+    assert overlaps(make_plan(a_context(owner, *jobs), "trio", "resume")) == ["4"]
+    held = a_context(owner, *jobs, holds=(a_hold("trio-w-1"),))
+    assert overlaps(make_plan(held, "trio", "resume")) == ["2"]
+    alone = a_standalone(suspended=True, terminating_pods=1)
+    assert overlaps(make_plan(alone, "train", "resume")) == ["1"]
+
+
+def test_a_suspend_has_no_warning_about_old_pods() -> None:
+    owner = a_trio()
+    context = a_context(owner, a_child(owner, "trio-w-1", terminating_pods=2))
+    assert overlaps(make_plan(context, "trio", "suspend")) == []
 
 
 OWN = an_entry("trio-w-1", name="job-trio-w-1-9f8e7", admitted=False, conditions=())

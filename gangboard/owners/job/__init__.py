@@ -55,6 +55,7 @@ class _WireJobStatus(Wire):
     ready: Int32 | None = None
     succeeded: Int32 | None = None
     failed: Int32 | None = None
+    terminating: Int32 | None = None
     failed_indexes: str | None = None
     start_time: str | None = None
     conditions: list[WireCondition] | None = None
@@ -137,6 +138,7 @@ class Job(OwnerKind):
             failed_index_count=failed_index_count,
             has_success_policy=spec.success_policy is not None,
             active_pods=status.active_pods,
+            terminating_pods=status.terminating or 0,
             gang_request=read_gang_request(spec.scheduling, quorum=parallelism, default="basic"),
             group_name=spec.pod.group_name,
             priority_class=spec.pod.priority_class_name or "",
