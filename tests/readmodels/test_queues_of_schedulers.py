@@ -101,7 +101,7 @@ def test_waiting_gangs_are_oldest_first_without_positions(
     assert result.order
 
 
-@pytest.mark.parametrize(
+STATES = pytest.mark.parametrize(
     ("columns", "waits", "has_nodes"),
     [
         ({"scheduled": 8, "ready": 8, "stage": Stage.RUN, "health": Health.RUNNING}, False, True),
@@ -113,6 +113,10 @@ def test_waiting_gangs_are_oldest_first_without_positions(
         ({"stage": Stage.ADMISSION, "health": Health.SUSPENDED}, False, False),
     ],
 )  # fmt: skip
+"""Columns of a gang, whether it waits in its queue, and whether it has nodes."""
+
+
+@STATES
 def test_waiting_and_placed_gangs_are_separated(
     cluster: Cluster, owner: Viewer, columns: dict[str, Any], waits: bool, has_nodes: bool
 ) -> None:
@@ -343,21 +347,15 @@ def test_the_others_are_limited_to_the_oldest(cluster: Cluster, owner: Viewer) -
     assert (wait.others_more, wait.in_line) == (2, 8)
 
 
-@pytest.mark.parametrize(
-    "columns",
-    [
-        {"scheduled": 8, "stage": Stage.RUN, "health": Health.RUNNING},
-        {"stage": Stage.ADMISSION, "health": Health.SUSPENDED},
-        {"scheduled": 8, "succeeded": 8, "stage": Stage.RUN, "health": Health.SUCCEEDED},
-    ],
-)
-def test_a_gang_that_does_not_wait_has_no_wait(
-    cluster: Cluster, owner: Viewer, columns: dict[str, Any]
+@STATES
+def test_only_a_gang_that_waits_has_a_wait(
+    cluster: Cluster, owner: Viewer, columns: dict[str, Any], waits: bool, has_nodes: bool
 ) -> None:
     serve_scheduler(cluster, KAI)
     scheduler_queue(cluster, KAI, "research")
     in_queue(cluster, KAI, "research", "other")
-    assert waits_of(owner, in_queue(cluster, KAI, "research", "mine", **columns)) == ()
+    gang = in_queue(cluster, KAI, "research", "mine", **columns)
+    assert [wait.in_line for wait in waits_of(owner, gang)] == [2] * waits, has_nodes
 
 
 def test_unreadable_groups_or_a_missing_queue_show_no_wait(cluster: Cluster, owner: Viewer) -> None:

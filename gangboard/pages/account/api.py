@@ -18,6 +18,7 @@ from gangboard.pages.core.api.errors import NOT_FOUND, RefusedRequest
 from gangboard.pages.core.api.fields import problems
 from gangboard.pages.core.api.paging import read_list_query, short_list_response
 from gangboard.pages.core.api.parameters import PageQuery, Query, read_query
+from gangboard.pages.core.api.request_fields import StrictFlagField, StrictWholeField
 from gangboard.pages.core.api.views import ReadView
 from gangboard.pages.core.fresh_sign_in import require_fresh_session, signed_in
 from gangboard.pages.core.serializers import list_serializer_of, serializer_of
@@ -29,13 +30,13 @@ from gangboard.store.people import PeopleError
 class TokenRequestSerializer(serializers.Serializer[Any]):
     """A token to make."""
 
-    days = serializers.IntegerField(
+    days = StrictWholeField(
         min_value=1,
         max_value=LONGEST_TOKEN_DAYS,
         default=TOKEN_DAYS,
         help_text="How long it lasts.",
     )
-    may_act = serializers.BooleanField(
+    may_act = StrictFlagField(
         default=False, help_text="Whether it may suspend, resume and relocate."
     )
 

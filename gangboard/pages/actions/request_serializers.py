@@ -12,6 +12,11 @@ from gangboard.actions.requests import LONGEST_PLACE, MOST_AVOIDED
 from gangboard.domain.action import ActionRequest, ActionTarget, Avoid, Verb
 from gangboard.domain.hold import LONGEST_REASON
 from gangboard.pages.core.api.fields import OptionalTextField
+from gangboard.pages.core.api.request_fields import (
+    StrictFlagField,
+    StrictTextField,
+    StrictWholeField,
+)
 from gangboard.readmodels.action_rows import LEVERS, VERBS
 
 _NAME = 253
@@ -43,36 +48,6 @@ class StrictSerializer(serializers.Serializer[Any]):
                     {name: [f"There is no field “{name}”; they are: {names}."] for name in unknown}
                 )
         return super().to_internal_value(data)
-
-
-class StrictTextField(serializers.CharField):
-    """A string. Other JSON types are errors, although DRF could convert them."""
-
-    def to_internal_value(self, data: Any) -> Any:
-        """Return the text. Raises ValidationError for any other type."""
-        if not isinstance(data, str):
-            raise ValidationError("This must be a string.")
-        return super().to_internal_value(data)
-
-
-class StrictWholeField(serializers.IntegerField):
-    """A whole number. Strings and booleans are errors, although DRF could convert them."""
-
-    def to_internal_value(self, data: Any) -> Any:
-        """Return the number. Raises ValidationError."""
-        if isinstance(data, bool) or not isinstance(data, int):
-            raise ValidationError("This must be a whole number.")
-        return super().to_internal_value(data)
-
-
-class StrictFlagField(serializers.BooleanField):
-    """`true` or `false`. Other values are errors, although DRF could convert them."""
-
-    def to_internal_value(self, data: Any) -> Any:
-        """Return the flag. Raises ValidationError."""
-        if not isinstance(data, bool):
-            raise ValidationError("This must be true or false.")
-        return data
 
 
 class TargetRequestSerializer(StrictSerializer):

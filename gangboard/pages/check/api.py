@@ -18,6 +18,7 @@ from gangboard.pages.check.rows import CheckResult
 from gangboard.pages.core.api.errors import NOT_FOUND, RefusedRequest
 from gangboard.pages.core.api.fields import problems
 from gangboard.pages.core.api.parameters import LONGEST_NAME, Query, read_query
+from gangboard.pages.core.api.request_fields import StrictTextField
 from gangboard.pages.core.api.views import ReadView
 from gangboard.pages.core.serializers import serializer_of
 from gangboard.store.access import Viewer
@@ -33,19 +34,19 @@ MOST_CLUSTERS = 200
 class CheckRequestSerializer(serializers.Serializer[Any]):
     """Manifests to check."""
 
-    manifests = serializers.CharField(
+    manifests = StrictTextField(
         max_length=MAX_BYTES,
         trim_whitespace=False,
         help_text="YAML or JSON with one or more objects, such as the output of Helm or Kustomize.",
     )
     clusters = serializers.ListField(
-        child=serializers.CharField(max_length=63),
+        child=StrictTextField(max_length=63),
         required=False,
         default=list,
         max_length=MOST_CLUSTERS,
         help_text="Names of clusters. The default is all clusters that the caller sees.",
     )
-    namespace = serializers.CharField(
+    namespace = StrictTextField(
         required=False,
         default="",
         allow_blank=True,

@@ -19,6 +19,7 @@ from gangboard.pages.core.api.errors import NOT_FOUND
 from gangboard.pages.core.api.fields import PageSerializer, problems
 from gangboard.pages.core.api.paging import read_list_query, short_list_response
 from gangboard.pages.core.api.parameters import PageQuery, Query, read_query
+from gangboard.pages.core.api.request_fields import StrictFlagField, StrictTextField
 from gangboard.pages.core.api.views import ReadView
 from gangboard.pages.core.fresh_sign_in import require_fresh_session
 from gangboard.pages.core.serializers import serializer_of
@@ -35,8 +36,8 @@ class ClusterListSerializer(PageSerializer):
 class SaveRequestSerializer(serializers.Serializer[Any]):
     """A trial to save."""
 
-    trial = serializers.CharField(max_length=32)
-    anyway = serializers.BooleanField(
+    trial = StrictTextField(max_length=32)
+    anyway = StrictFlagField(
         default=False, help_text="Save it although the cluster did not answer."
     )
 
@@ -44,7 +45,7 @@ class SaveRequestSerializer(serializers.Serializer[Any]):
 class ChangeRequestSerializer(serializers.Serializer[Any]):
     """A change of a cluster."""
 
-    read_only = serializers.BooleanField(  # type: ignore[assignment]  # the same
+    read_only = StrictFlagField(  # type: ignore[assignment]  # the same
         help_text="Whether gangboard may not change anything in the cluster."
     )
 

@@ -16,6 +16,7 @@ from gangboard.pages.clusters.trials import read_trial
 from gangboard.pages.core.api.errors import NOT_FOUND, RefusedRequest
 from gangboard.pages.core.api.fields import problems
 from gangboard.pages.core.api.parameters import Query, read_query
+from gangboard.pages.core.api.request_fields import StrictFlagField, StrictTextField
 from gangboard.pages.core.api.views import ReadView
 from gangboard.pages.core.forms import sentence_of
 from gangboard.pages.core.fresh_sign_in import require_fresh_session
@@ -37,8 +38,8 @@ class TrialRequestSerializer(serializers.Serializer[Any]):
         default="add",
         help_text="`add` a cluster, `renew` the credentials of one, or give it an `actor`.",
     )
-    name = serializers.CharField(max_length=63, help_text="Of the cluster in gangboard.")
-    kubeconfig = serializers.CharField(
+    name = StrictTextField(max_length=63, help_text="Of the cluster in gangboard.")
+    kubeconfig = StrictTextField(
         required=False,
         default="",
         allow_blank=True,
@@ -47,14 +48,14 @@ class TrialRequestSerializer(serializers.Serializer[Any]):
         write_only=True,
         help_text="Its text, with all certificates and tokens inside.",
     )
-    context = serializers.CharField(  # type: ignore[assignment]  # DRF has an attribute of this name
+    context = StrictTextField(  # type: ignore[assignment]  # DRF has an attribute of this name
         required=False,
         default="",
         allow_blank=True,
         max_length=253,
         help_text="One of its contexts; the current one if it is not given.",
     )
-    in_cluster = serializers.BooleanField(
+    in_cluster = StrictFlagField(
         default=False,
         help_text="Use the service account of the poll worker's pod instead of a kubeconfig.",
     )

@@ -13,6 +13,7 @@ from rest_framework.response import Response
 from gangboard.pages.core.api.errors import NOT_FOUND, RefusedRequest
 from gangboard.pages.core.api.paging import cursor_errors, list_response, read_list_query
 from gangboard.pages.core.api.parameters import PageQuery, Query, read_query
+from gangboard.pages.core.api.request_fields import StrictTextField
 from gangboard.pages.core.api.views import ReadView
 from gangboard.pages.core.forms import sentence_of
 from gangboard.pages.core.fresh_sign_in import require_fresh_session, signed_in
@@ -30,10 +31,10 @@ class RoleRequestSerializer(Query):
     """A role on a place."""
 
     role = serializers.ChoiceField(ROLES)
-    cluster = serializers.CharField(
+    cluster = StrictTextField(
         required=False, allow_null=True, max_length=63, help_text="Without it every cluster."
     )
-    namespace = serializers.CharField(
+    namespace = StrictTextField(
         required=False,
         allow_null=True,
         max_length=253,

@@ -11,6 +11,7 @@ from rest_framework.response import Response
 from gangboard.pages.core.api.errors import NOT_FOUND
 from gangboard.pages.core.api.fields import problems
 from gangboard.pages.core.api.parameters import PageQuery, Query, read_query
+from gangboard.pages.core.api.request_fields import StrictFlagField, StrictTextField
 from gangboard.pages.core.serializers import list_serializer_of, serializer_of
 from gangboard.pages.people import changes
 from gangboard.pages.people.admin_api import AdminView, RoleRequestSerializer, change, role_of
@@ -45,13 +46,13 @@ class PeopleQuery(PageQuery):
 class PersonRequestSerializer(RoleRequestSerializer):
     """A person to add, with their first role."""
 
-    name = serializers.CharField(max_length=LONGEST_NAME)
+    name = StrictTextField(max_length=LONGEST_NAME)
 
 
 class PersonChangeSerializer(Query):
     """What changes about a person."""
 
-    disabled = serializers.BooleanField(
+    disabled = StrictFlagField(
         help_text="True ends sessions, password, links, tokens and roles. False enables the account again."
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from drf_spectacular.utils import extend_schema
-from rest_framework import serializers, status
+from rest_framework import status
 from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -12,6 +12,7 @@ from gangboard.pages.core.api.errors import NOT_FOUND
 from gangboard.pages.core.api.fields import problems
 from gangboard.pages.core.api.paging import read_list_query, short_list_response
 from gangboard.pages.core.api.parameters import PageQuery
+from gangboard.pages.core.api.request_fields import StrictTextField
 from gangboard.pages.core.serializers import list_serializer_of, serializer_of
 from gangboard.pages.people import changes
 from gangboard.pages.people.admin_api import (
@@ -28,7 +29,7 @@ from gangboard.store.group_roles import LONGEST_GROUP
 class GroupRoleRequestSerializer(RoleRequestSerializer):
     """A role for the members of a group."""
 
-    group = serializers.CharField(
+    group = StrictTextField(
         max_length=LONGEST_GROUP, help_text="As the identity provider sends it."
     )
 
