@@ -101,7 +101,7 @@ def test_waiting_gangs_are_oldest_first_without_positions(
     assert result.order
 
 
-STATES = pytest.mark.parametrize(
+@pytest.mark.parametrize(
     ("columns", "waits", "has_nodes"),
     [
         ({"scheduled": 8, "ready": 8, "stage": Stage.RUN, "health": Health.RUNNING}, False, True),
@@ -113,21 +113,18 @@ STATES = pytest.mark.parametrize(
         ({"stage": Stage.ADMISSION, "health": Health.SUSPENDED}, False, False),
     ],
 )  # fmt: skip
-"""Columns of a gang, whether it waits in its queue, and whether it has nodes."""
-
-
-@STATES
 def test_waiting_and_placed_gangs_are_separated(
     cluster: Cluster, owner: Viewer, columns: dict[str, Any], waits: bool, has_nodes: bool
 ) -> None:
     serve_scheduler(cluster, KAI)
     scheduler_queue(cluster, KAI, "research")
-    in_queue(cluster, KAI, "research", "run", **columns)
+    gang = in_queue(cluster, KAI, "research", "run", **columns)
     result = queue_detail(viewer=owner, cluster="east", name="research", now=NOW)
     assert result is not None
     assert result.waiting == int(waits)
     assert result.placed == int(has_nodes)
     assert [item.name for item in result.holders or ()] == ["run"] * has_nodes
+    assert len(waits_of(owner, gang)) == int(waits)
 
 
 def test_usage_counts_only_fully_placed_gangs(cluster: Cluster, owner: Viewer) -> None:
@@ -345,17 +342,6 @@ def test_the_others_are_limited_to_the_oldest(cluster: Cluster, owner: Viewer) -
     (wait,) = waits_of(owner, in_queue(cluster, KAI, "research", "mine", age=2000))
     assert [other.name for other in wait.others] == [f"run-{number}" for number in range(5)]
     assert (wait.others_more, wait.in_line) == (2, 8)
-
-
-@STATES
-def test_only_a_gang_that_waits_has_a_wait(
-    cluster: Cluster, owner: Viewer, columns: dict[str, Any], waits: bool, has_nodes: bool
-) -> None:
-    serve_scheduler(cluster, KAI)
-    scheduler_queue(cluster, KAI, "research")
-    in_queue(cluster, KAI, "research", "other")
-    gang = in_queue(cluster, KAI, "research", "mine", **columns)
-    assert [wait.in_line for wait in waits_of(owner, gang)] == [2] * waits, has_nodes
 
 
 def test_unreadable_groups_or_a_missing_queue_show_no_wait(cluster: Cluster, owner: Viewer) -> None:
