@@ -37,7 +37,7 @@ from gangboard.store.models import ActionStep
 PATIENCE_SECONDS = 60.0
 """How long the end of an action waits for the removal of its Hold."""
 CONFIRMATION_SECONDS = 10.0
-"""How long it waits for the Job controller to confirm the suspension of a relocated Job that runs."""
+"""How long it waits until the Job controller confirms that a relocated Job is suspended."""
 _POD_PAUSE = 0.5
 _SHORTEST_RETRY, _LONGEST_RETRY = 0.5, 300.0
 _ROLLBACK_RETRY = 2.0
@@ -116,16 +116,16 @@ def _ending_pods(execution: ActionExecution) -> tuple[Pod, ...]:
     pods = reader.pods(execution.action.namespace, execution.context.get("jobs", {}))
     remaining = tuple(pod for pod in pods if pod.is_live)
     terminating = tuple(pod for pod in remaining if pod.is_terminating)
-    if terminating or not remaining or not _is_suspension_new(execution):
+    if terminating or not remaining or not _may_still_delete_pods(execution):
         return terminating
     return remaining
 
 
-def _is_suspension_new(execution: ActionExecution) -> bool:
-    """Return whether the Job controller may still delete the pods of the Job that is suspended.
+def _may_still_delete_pods(execution: ActionExecution) -> bool:
+    """Return whether the Job controller may be about to delete the pods of the suspended Job. Raises KubeError.
 
-    It confirms a suspension after it has deleted them. It gets some seconds for that: one that does not run leaves
-    the pods alone, and reads the Job anew when it starts. Raises KubeError.
+    It confirms a suspension after it has deleted the pods. After `CONFIRMATION_SECONDS` it does not run: it deletes
+    nothing, and reads the Job anew when it starts.
     """
     if _waited(execution) > CONFIRMATION_SECONDS:
         return False

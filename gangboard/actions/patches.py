@@ -46,6 +46,11 @@ def tested_value(patch: str, pointer: str) -> Any:
     return None
 
 
+def kind_of(raw: Json) -> tuple[str, str]:
+    """Return the API group and kind of an object."""
+    return str(raw.get("apiVersion", "")).rpartition("/")[0], str(raw.get("kind", ""))
+
+
 def value_at(raw: Json, pointer: str) -> Any:
     """Return the value of a field, or its default if the field is missing."""
     value = _raw_value_at(raw, pointer)

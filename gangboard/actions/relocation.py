@@ -24,6 +24,7 @@ from gangboard.domain.pod import Pod
 from gangboard.domain.text import label
 from gangboard.facts.surroundings import Surroundings
 from gangboard.kube.errors import KubeError, KubeErrorCode
+from gangboard.plugins import registry
 from gangboard.policy.exclusions import AFFINITY, Exclusion, read_exclusion
 from gangboard.policy.relocation_fit import excluded_nodes
 from gangboard.policy.requests import pointer
@@ -138,11 +139,8 @@ def _is_stopped(raw: Json) -> bool:
 
 def is_suspension_confirmed(raw: Json) -> bool:
     """Return whether the Job controller confirmed the suspension of a Job. It has deleted the pods before that."""
-    conditions = (raw.get("status") or {}).get("conditions") or ()
-    return any(
-        condition["type"] == "Suspended" and condition["status"] == "True"
-        for condition in conditions
-    )
+    kind = registry.owner_kind(*patches.kind_of(raw))
+    return kind is not None and kind.has_acted(raw.get("status") or {})
 
 
 def _replaced(execution: ActionExecution, step: ActionStep, raw: Json | None) -> ActionExit | None:

@@ -262,9 +262,9 @@ class OwnerKind:
     def read_pause(
         self, wire: Any, pods: int, pointer: str = "/spec/replicas"
     ) -> FieldWriter | None:
-        """Return the last writer of the field that sets the number of pods. None if it is unknown or not 0.
+        """Return who set the number of pods at `pointer` to 0, or None if it is not 0.
 
-        After `kubectl scale --replicas=0` no manager owns the field (observed on 1.37.2).
+        None also if `managedFields` names nobody, as after `kubectl scale --replicas=0` (observed on 1.37.2).
         """
         return None if pods else field_writer(wire.metadata.managed_fields, pointer)
 

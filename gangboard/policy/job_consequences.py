@@ -225,7 +225,7 @@ def overlap_warnings(jobs: Iterable[Owner]) -> list[str]:
         return []
     old = count(number, "old pod")
     return [
-        f"{old} still {plural(number, 'terminate')}. The new pods do not wait: an index may run twice until then."
+        f"{old} still {plural(number, 'terminate')}, and new pods do not wait for that: an index may run twice at once."
     ]
 
 

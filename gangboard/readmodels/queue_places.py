@@ -146,7 +146,7 @@ def _place_row(
 
 
 def priority_of(entry: QueueEntry) -> int | None:
-    """Return the priority of an entry. None in a queue of a scheduler: the value of its class is not read."""
+    """Return the priority of an entry, or None if only the name of its class is read, as in a scheduler's queue."""
     return None if entry.meta.ref.group in scheduler_queues() else entry.priority
 
 

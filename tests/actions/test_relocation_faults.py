@@ -301,8 +301,10 @@ def test_a_job_of_its_own_is_resumed_after_a_refusal(site: Site) -> None:
     assert terms(site.job("alone")) == []
 
 
-def sends_back(site: Site, *, during: Callable[[], object] = lambda: None) -> tuple[Action, int]:
-    """Fail a relocation right after its suspension. Return it, and the pods at the removal of its Hold.
+def fail_after_suspension(
+    site: Site, monkeypatch: pytest.MonkeyPatch, during: Callable[[], object] = lambda: None
+) -> tuple[Action, int]:
+    """Fail a relocation right after its suspension. Return it, and the number of pods when its Hold is removed.
 
     `during` is called before each pause of the way back.
     """
@@ -323,7 +325,7 @@ def sends_back(site: Site, *, during: Callable[[], object] = lambda: None) -> tu
             during()
         sleep(seconds)
 
-    site.clock.sleep = pause  # type: ignore[method-assign]
+    monkeypatch.setattr(site.clock, "sleep", pause)
     action_id = site.request("relocate", avoid=Avoid(tuple(nodes_of(site))))
     action = site.engine(checkpoint=watch).finish(action_id, seconds=4000)
     assert action.state == "failed", action.message
@@ -349,9 +351,9 @@ class SlowJobController:
         self._site.touch(WORKER, lambda obj: obj["metadata"].setdefault("labels", {}).update(a="b"))
 
 
-def test_the_way_back_waits_for_the_old_pods(site: Site) -> None:
+def test_the_way_back_waits_for_the_old_pods(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     """With the old pods still there, each index of the Job would run twice at once."""
-    action, pods = sends_back(site)
+    action, pods = fail_after_suspension(site, monkeypatch)
     assert pods == 0
     runs_as_before(site, action)
 
@@ -368,7 +370,7 @@ def test_the_way_back_waits_for_a_controller_that_is_about_to_delete_the_pods(
         if len(pauses) == 5:
             controller.go_on()
 
-    action, pods = sends_back(site, during=count)
+    action, pods = fail_after_suspension(site, monkeypatch, count)
     assert (pauses[:5], pods) == ([2] * 5, 0)
     runs_as_before(site, action)
 
@@ -380,7 +382,7 @@ def test_a_controller_that_does_nothing_is_not_waited_for_long(
     before = site.uids(WORKER)
     SlowJobController(site, monkeypatch)
     started = site.clock.monotonic()
-    action, pods = sends_back(site)
+    action, pods = fail_after_suspension(site, monkeypatch)
     assert pods == 2
     assert site.clock.monotonic() - started < 60
     runs_as_before(site, action)

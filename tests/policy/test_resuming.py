@@ -179,7 +179,7 @@ ENDING: dict[str, Any] = {"suspended": True, "terminating_pods": 2}
 
 def overlaps(plan: Plan) -> list[str]:
     assert plan.allowed, plan.why_not
-    return [values_in(text) for text in plan.warnings if "run twice" in text]
+    return [values_in(text) for text in plan.warnings if "twice at once" in text]
 
 
 def test_a_job_whose_old_pods_still_terminate_gets_a_warning() -> None:

@@ -87,15 +87,11 @@ def test_pods_here_are_judged_whatever_its_status_says() -> None:
     assert assess(facts_of(job, *pods_of(job, 1))).finding.code == "pods-not-created"
 
 
-@pytest.mark.parametrize("field", ["suspended", "deleting"])
-def test_a_suspended_or_deleted_owner_is_told_as_such(field: str) -> None:
+def test_a_suspended_or_deleted_owner_is_told_as_such() -> None:
     job = a_job("delegated", reported=ReportedCounts(2, 2), **OTHER)
-    changed = (
-        replace(job, suspended=True)
-        if field == "suspended"
-        else replace(job, meta=replace(job.meta, deleting_since=ago(5)))
-    )
-    assert assess(facts_of(changed)).finding.code != "not-observed"
+    deleted = replace(job, meta=replace(job.meta, deleting_since=ago(5)))
+    for changed, code in ((replace(job, suspended=True), "suspended"), (deleted, "being-deleted")):
+        assert assess(facts_of(changed)).finding.code == code
 
 
 @pytest.mark.parametrize(

@@ -77,7 +77,7 @@ def _read_pods(execution: ActionExecution) -> tuple[Pod, ...]:
 def _follow_recreated_jobs(execution: ActionExecution, raws: list[Json]) -> None:
     """Store the uids of re-created Jobs, so that their pods are watched from now on."""
     for raw in raws:
-        if is_job(*_kind_of(raw)):
+        if is_job(*patches.kind_of(raw)):
             name = raw["metadata"]["name"]
             jobs = {uid: job for uid, job in execution.context["jobs"].items() if job != name}
             execution.context["jobs"] = {**jobs, raw["metadata"]["uid"]: name}
@@ -138,17 +138,12 @@ def _has_acted(execution: ActionExecution, raw: Json) -> bool:
     confirms_action = lever.confirms_action(raw, suspends) if lever is not None else None
     if confirms_action is not None:
         return confirms_action
-    kind = registry.owner_kind(*_kind_of(raw))
+    kind = registry.owner_kind(*patches.kind_of(raw))
     if not suspends or kind is None:
         return True
     if patches.value_at(raw, patches.pointer_to(kind.suspend_field)) is not True:
         return True
     return kind.has_acted(raw.get("status") or {})
-
-
-def _kind_of(raw: Json) -> tuple[str, str]:
-    """Return the API group and kind of an object."""
-    return str(raw.get("apiVersion", "")).rpartition("/")[0], str(raw.get("kind", ""))
 
 
 def _end_verified(execution: ActionExecution) -> float:

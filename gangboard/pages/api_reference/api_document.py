@@ -7,8 +7,6 @@ from functools import cache
 from http import HTTPStatus
 from typing import Any
 
-from drf_spectacular.generators import SchemaGenerator
-
 from gangboard.pages.api_reference.rows import (
     ApiAnswer,
     ApiCall,
@@ -17,6 +15,7 @@ from gangboard.pages.api_reference.rows import (
     ApiResource,
     ApiType,
 )
+from gangboard.pages.core.api.views import read_document
 
 PREFIX = "/api/v1/"
 PROBLEM = "Problem"
@@ -31,24 +30,18 @@ Json = Mapping[str, Any]
 @cache
 def read_resources() -> tuple[ApiResource, ...]:
     """Return all resources by name. The first call of a process takes a second."""
-    return resources_of(_document())
+    return resources_of(read_document())
 
 
 @cache
 def read_problem() -> ApiObject:
     """Return the object of every error."""
-    return _object(PROBLEM, _document()["components"]["schemas"])
+    return _object(PROBLEM, read_document()["components"]["schemas"])
 
 
 def find_resource(name: str) -> ApiResource | None:
     """Return a resource by its name."""
     return next((resource for resource in read_resources() if resource.name == name), None)
-
-
-@cache
-def _document() -> Json:
-    document: Json = SchemaGenerator().get_schema(request=None, public=True)  # type: ignore[no-untyped-call]  # as it comes
-    return document
 
 
 def resources_of(document: Json) -> tuple[ApiResource, ...]:

@@ -108,7 +108,7 @@ class Heading:
     face: Face | None
     gangs: int
     accelerators: float
-    """What the gangs request, also those that are suspended or have ended."""
+    """Accelerators that the gangs request, suspended and ended ones included."""
 
 
 @dataclass(frozen=True, slots=True)

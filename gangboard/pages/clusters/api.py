@@ -45,7 +45,7 @@ class SaveRequestSerializer(serializers.Serializer[Any]):
 class ChangeRequestSerializer(serializers.Serializer[Any]):
     """A change of a cluster."""
 
-    read_only = StrictFlagField(  # type: ignore[assignment]  # the same
+    read_only = StrictFlagField(  # type: ignore[assignment]  # DRF has an attribute of this name
         help_text="Whether gangboard may not change anything in the cluster."
     )
 

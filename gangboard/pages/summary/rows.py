@@ -21,7 +21,7 @@ class Tally:
     )
     accelerators: float | None = shown(
         "Accelerators",
-        "What the gangs request, also those that are suspended or have ended. Null as `gangs`.",
+        "Requested by the gangs, suspended and ended ones included. Null if `gangs` is null.",
         is_quantity=True,
         default=0.0,
     )
@@ -37,7 +37,7 @@ class Summary:
     gangs: int | None = shown("Gangs", "Null: none was seen, and no cluster was read yet.")
     accelerators: float | None = shown(
         "Accelerators",
-        "What the gangs request, also those that are suspended or have ended. Null as `gangs`.",
+        "Requested by the gangs, suspended and ended ones included. Null if `gangs` is null.",
         is_quantity=True,
     )
     by_health: Mapping[str, Tally] = shown(

@@ -91,8 +91,8 @@ def _find_delegated(gang: Gang) -> Finding | None:
 def _find_reported(gang: Gang) -> Finding | None:
     """Return a finding if an unknown manager reports pods that are not here.
 
-    Such a manager may also run the owner here, so its status is quoted and not believed. Without reported pods, the
-    missing ones are a finding of another rule.
+    The manager may also run the owner here. So the sentence only quotes its report, and the gang does not count as
+    running. If it reports no pods, another rule tells that they are missing.
     """
     owner, reported = gang.owner, gang.owner.reported
     if reported is None or not reported.up:
